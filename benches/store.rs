@@ -61,7 +61,7 @@ fn large() {
     let (store, long) = begun(dir, StoreDurability::Normal);
     fill(&store, &long, STEPS * 10 / 3, 100);
     let open = reader();
-    let read = || drop(open.events(&long, 0).expect("the events are sound"));
+    let read = || drop(open.events().of_run(&long, 0).expect("the events are sound"));
     report("one run of 100,000 events, folded and read", read);
     report("the same, read again", read);
     for _ in 0..2_000 {
@@ -69,7 +69,7 @@ fn large() {
         fill(&store, &run, 16, 16);
     }
     report("2,000 more runs of 50 events, opened", || drop(reader()));
-    report("the same, all folded", || drop(reader().runs(usize::MAX, &RunFilter::default())));
+    report("the same, all folded", || drop(reader().runs().list(usize::MAX, &RunFilter::default())));
     for _ in 0..3 {
         report("1,000 reconciliations with repairs", || (0..1_000).for_each(|_| reconcile(&store)));
     }
@@ -78,9 +78,9 @@ fn large() {
     let origin = MegramOrigin { at: NOW, from: "bench" };
     let lesson = Megram::new(MegramState::Refine, MegramTags::tool("curl", "any"), "a lesson".into(), origin);
     let id = lesson.id;
-    store.remember(vec![lesson]).wait().expect("it is remembered");
+    store.memory().remember(vec![lesson]).wait().expect("it is remembered");
     let size = store.reader().and_then(|reader| reader.size()).unwrap_or_default() / 1_000_000;
-    report(&format!("forget, {size} MB, in the log"), || drop(store.forget(vec![id]).wait()));
+    report(&format!("forget, {size} MB, in the log"), || drop(store.memory().forget(vec![id]).wait()));
     report("the same, in the files", || drop(store.scrub()));
 }
 
@@ -102,7 +102,7 @@ fn reconcile(store: &Store) {
     append(store, &repair, vec![run_ended()]);
     let verdict = GoalOutcome { health: ReconciliationHealth::Repaired, reason: String::new() };
     let end = ReconciliationEnd { run: look, outcome: verdict, at: NOW, pause: None, notices: vec![] };
-    store.end_cycle(end).wait().expect("the end is recorded");
+    store.reconciliations().end(end).wait().expect("the end is recorded");
 }
 
 /// The time on the wall and of the processors, of all threads.

@@ -1,6 +1,7 @@
-//! The commands for what a person can do. Use cases name acts in their remedies; the commands are named here alone.
+//! The commands for the acts of a person. Use cases name acts in their remedies; the commands are named here alone.
 
 use wf_base::{
+    name::RunId,
     remedy::{RequestAnswerForm, UserAction as Act},
     untrusted::shell_word,
 };
@@ -31,7 +32,6 @@ fn run_words(action: &Act) -> Option<String> {
         Act::CancelSomeRun => "cancel RUN".into(),
         Act::RetryRun(run) => format!("retry {}", run.short()),
         Act::RetryFrom { run, step } => format!("retry {} --from {step}", run.short()),
-        Act::ShowSomeRun => "show RUN".into(),
         Act::ShowThatRun => "show".into(),
         Act::ShowRun(run) => format!("show {}", run.short()),
         Act::ShowCalls(run) => format!("logs {} --calls", run.short()),
@@ -47,7 +47,6 @@ fn run_words(action: &Act) -> Option<String> {
 fn request_words(action: &Act) -> Option<String> {
     Some(match action {
         Act::AnswerRequest { run, step, form } => {
-            let step = step.as_ref().map(|step| format!(" {}", shell_word(step))).unwrap_or_default();
             let (command, option) = match form {
                 RequestAnswerForm::Approval => ("approve", ""),
                 RequestAnswerForm::Choice => ("approve", " --choose WORD"),
@@ -55,19 +54,25 @@ fn request_words(action: &Act) -> Option<String> {
                 RequestAnswerForm::Selection => ("approve", " --select 1,3"),
                 RequestAnswerForm::Reply => ("answer", " --text TEXT"),
             };
-            format!("{command} {}{step}{option}", run.short())
+            format!("{command} {}{option}", request_name(run, step.as_deref()))
         }
-        Act::ApproveSomeRequest => "approve RUN".into(),
-        Act::DenySomeRequest => "deny RUN --reason WHY".into(),
-        Act::DenyRequest { run, with_reason: true } => format!("deny {} --reason WHY", run.short()),
-        Act::DenyRequest { run, with_reason: false } => format!("deny {}", run.short()),
-        Act::ApprovePlan(file) => format!("approve {file}"),
+        Act::DenyRequest { run, step, with_reason } => {
+            let reason = if *with_reason { " --reason WHY" } else { "" };
+            format!("deny {}{reason}", request_name(run, step.as_deref()))
+        }
+        Act::ApprovePlan(file) => format!("approve {}", shell_word(file)),
         Act::ApproveRepairs { file, executions, validity } => {
-            format!("approve {file} --executions {executions} --expires {validity}")
+            format!("approve {} --executions {executions} --expires {validity}", shell_word(file))
         }
-        Act::ApproveRuns(file) => format!("approve {file} --executions N --expires TIME"),
+        Act::ApproveRuns(file) => format!("approve {} --executions N --expires TIME", shell_word(file)),
         _ => return None,
     })
+}
+
+/// Returns a request on a command line: its run, and the step if that is needed.
+fn request_name(run: &RunId, step: Option<&str>) -> String {
+    let step = step.map(|step| format!(" {}", shell_word(step))).unwrap_or_default();
+    format!("{}{step}", run.short())
 }
 
 fn goal_words(action: &Act) -> Option<String> {
@@ -99,8 +104,7 @@ fn memory_words(action: &Act) -> Option<String> {
         Act::SearchSessionNotes(session) => format!("memory search --session {session}"),
         Act::SignMemory => "memory sign".into(),
         Act::BeginSession => "session new NAME".into(),
-        Act::SwitchSession => "session switch NAME".into(),
-        Act::ResumeSomeSession => "session resume NAME".into(),
+        Act::SwitchSession(session) => format!("session switch {session}"),
         Act::ListSuggestions => "suggestion list".into(),
         Act::ListAllSuggestions => "suggestion list --all".into(),
         Act::ListSessions => "session list".into(),
@@ -144,6 +148,8 @@ fn workspace_words(action: &Act) -> String {
         Act::ListPlans => "list".into(),
         Act::InitWorkspace => "init".into(),
         Act::CreateKey => "key init".into(),
+        Act::ListKeys => "key list".into(),
+        Act::RotateKey => "key rotate".into(),
         Act::Examine => "doctor".into(),
         Act::ExamineEverything => "doctor --full".into(),
         Act::BackUp => "backup".into(),

@@ -54,7 +54,7 @@ pub struct GlobalArgs {
     pub service_log: Option<String>,
 }
 
-/// A mode for what depends on the output being a terminal.
+/// A mode for effects of a terminal as the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorMode {
     /// If the output is a terminal.

@@ -19,7 +19,7 @@ pub struct CassetteArgs {
 }
 
 impl CassetteArgs {
-    /// Opens the cassette that the user wants for something new; `None`: none.
+    /// Opens the user's cassette for something new; `None`: none.
     pub fn open_new(&self, ui: &Ui) -> Result<Option<Cassette>, CommandError> {
         self.open(ui, Cassette::create)
     }
@@ -29,12 +29,12 @@ impl CassetteArgs {
         self.open_new(ui).map(|cassette| use_cassette(session, cassette))
     }
 
-    /// Lets the models of a run that goes on be recorded, in addition to what is recorded, or answered.
+    /// Lets the models of a resumed run be recorded, in addition to the recording, or answered.
     pub fn apply_to_resumed_run(&self, ui: &Ui, session: &EngineSession) -> Result<(), CommandError> {
         self.open(ui, Cassette::extend).map(|cassette| use_cassette(session, cassette))
     }
 
-    /// Completes a recording with the run that ended.
+    /// Completes a recording with the ended run.
     pub fn complete(&self, ui: &Ui, loaded: &LoadedPlan, run: &RunId) -> Result<(), CommandError> {
         let Some(dir) = &self.record else {
             return Ok(());

@@ -4,7 +4,7 @@ use clap::Args;
 
 use wf_app::retry::StepSelectionNames;
 
-/// The selection of steps to run again besides those that did not succeed.
+/// The selection of steps to run again besides the unsuccessful ones.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StepSelectionArgs {
     /// Run this step and all its dependents again
@@ -22,7 +22,7 @@ pub struct StepSelectionArgs {
 }
 
 impl StepSelectionArgs {
-    /// Returns the names that the user gave.
+    /// Returns the names given by the user.
     pub fn names(&self) -> StepSelectionNames {
         let Self { from, only, downstream, all } = self.clone();
         StepSelectionNames { all, from, only, downstream }

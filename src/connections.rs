@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use wf_app::connections::SetupSecretSources;
-use wf_base::name::RefId;
+use wf_base::name::{NameFormatError, RefId};
 
-/// The source of the secrets that a setup asks for.
+/// The source of the secrets for a setup.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SecretArgs {
     /// Read a secret from the first line of a file that only you can read, instead of asking for it
@@ -18,10 +18,18 @@ pub struct SecretArgs {
     secrets_in_browser: bool,
 }
 
-fn pair(text: &str) -> Result<(RefId, PathBuf), String> {
-    let (name, file) = text.split_once('=').ok_or("expected REF=FILE")?;
-    let name = RefId::parse(name).map_err(|error| error.to_string())?;
-    Ok((name, file.into()))
+/// The reason why a text does not name a secret and its file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum BadSecretFile {
+    #[error("expected REF=FILE")]
+    Form,
+    #[error(transparent)]
+    Name(#[from] NameFormatError),
+}
+
+fn pair(text: &str) -> Result<(RefId, PathBuf), BadSecretFile> {
+    let (name, file) = text.split_once('=').ok_or(BadSecretFile::Form)?;
+    Ok((RefId::parse(name)?, file.into()))
 }
 
 impl SecretArgs {

@@ -63,7 +63,7 @@ pub struct OutputArgs {
     pub wait: bool,
 }
 
-/// Opens what a run needs.
+/// Opens the needs of a run.
 pub fn session(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Result<AuditedSession, CommandError> {
     open_run_session(ui, loaded, output.wait, observer(ui, loaded, output))
 }
@@ -95,7 +95,7 @@ pub fn start_run(
     Ok(Some(exit))
 }
 
-/// The listeners that follow a run for the user.
+/// The listeners of the user to a run.
 pub fn observer(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Box<dyn RunObserver + Send> {
     let mut observer = CombinedObserver::default();
     let is_job = loaded.goal.as_ref().is_some_and(|goal_plan| goal_plan.goal.is_job);
@@ -134,7 +134,7 @@ fn is_live(ui: &Ui) -> bool {
     watched && !ui.host.in_ci() && ui.host.var("TERM") != Some("dumb")
 }
 
-/// Writes the requested reports about a run that ended, and returns its exit code.
+/// Writes the requested reports about an ended run, and returns its exit code.
 pub fn finish(
     ui: &Ui,
     loaded: &LoadedPlan,
@@ -182,7 +182,7 @@ pub fn finish(
     }
 }
 
-/// Brings the products of a run that has succeeded to the workspace, and removes its worktree. It stays if a product was
+/// Brings the products of a successful run to the workspace, and removes its worktree. It stays if a product was
 /// not brought, and after a failure (`run` is `None`).
 pub fn settle_worktree(
     ui: &Ui,
@@ -226,7 +226,7 @@ pub fn settle_worktree(
     Ok(())
 }
 
-/// Prints what a run waits for, and what to do about it.
+/// Prints the requests of a waiting run, and the remedies.
 fn report_waiting(
     caller: &dyn Caller,
     workspace: &Workspace,

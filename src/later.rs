@@ -36,7 +36,7 @@ impl<T: FromArgMatches> FromArgMatches for LazyArgs<T> {
     }
 }
 
-/// Keeps the description of the command, whatever descriptions its parts have.
+/// Keeps the description of the command, regardless of those of its parts.
 fn keep_description(command: Command, augment: fn(Command) -> Command) -> Command {
     let about = command.get_about().cloned().unwrap_or_default();
     augment(command).about(about).long_about(None)

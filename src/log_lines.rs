@@ -6,10 +6,10 @@ use wf_base::{
 };
 use wf_exec::log::{LogChunk, LogStream};
 
-/// The longest line that is held back while it is incomplete, in bytes.
+/// The longest incomplete line to hold back, in bytes.
 const OPEN_LIMIT: usize = 64 * 1024;
 
-/// The start of a heading. No line of a step is shown that begins like one.
+/// The start of a heading. No shown line of a step begins like one.
 pub const HEADING: &str = "── ";
 
 /// The format of the lines of a log.
@@ -21,7 +21,7 @@ pub struct LogLineFormat {
     pub timestamps: bool,
     /// The name to print before each line.
     pub prefix: Option<String>,
-    /// The step and the attempt that each line names, as a JSON object.
+    /// The step and the attempt in each line, as a JSON object.
     pub json_subject: Option<(String, u32)>,
     /// True to print the bytes as they are.
     pub raw: bool,
@@ -40,7 +40,7 @@ impl LogLineFormatter {
         Self { format: form, partial_lines: Vec::new() }
     }
 
-    /// Adds a chunk and returns the lines that are complete. In raw form without a prefix, the
+    /// Adds a chunk and returns the complete lines. In raw form without a prefix, the
     /// bytes are passed on directly.
     pub fn push(&mut self, chunk: &LogChunk) -> Vec<u8> {
         if self.format.only_stream.is_some_and(|only| only != chunk.stream) {
@@ -62,7 +62,7 @@ impl LogLineFormatter {
         out
     }
 
-    /// Returns the last line, which has no line end.
+    /// Returns the last line, without a line end.
     pub fn close(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         for (stream, at, line) in std::mem::take(&mut self.partial_lines) {

@@ -1,4 +1,4 @@
-//! The beginning of each line of a service: the time, and the goal that it is about.
+//! The beginning of each line of a service: the time, and its goal.
 
 use std::{os::fd::AsFd, sync::Arc};
 
@@ -7,17 +7,17 @@ use rustix::fs::fstat;
 use wf_app::{Host, daemon::prefix_with_goal};
 use wf_base::time::{Clock, Moment};
 
-/// The beginning of each line that a daemon prints, or a process that it started.
+/// The beginning of each line of a daemon, or of a process started by it.
 #[derive(Clone)]
 pub struct LogPrefix {
     clock: Arc<dyn Clock>,
     goal: Option<String>,
-    /// The stream that the journal of systemd reads, as `JOURNAL_STREAM` names it.
+    /// The stream to the journal of systemd, as `JOURNAL_STREAM` names it.
     journal: Option<String>,
 }
 
 impl LogPrefix {
-    /// Makes the prefix of a process that works for a goal; empty: for none.
+    /// Makes the prefix of a process for a goal; empty: for none.
     pub fn new(host: &Host, goal: &str) -> Self {
         let goal = (!goal.is_empty()).then(|| goal.to_owned());
         Self { clock: host.clock(), goal, journal: host.var("JOURNAL_STREAM").map(str::to_owned) }

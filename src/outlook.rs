@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use wf_app::retry::{PreviewedStep, RetryPreview};
 use wf_base::{name::RunId, units::plural, untrusted::styled_line};
 
-/// The number of steps that are named in one line.
+/// The number of named steps in one line.
 const MAX_NAMED: usize = 5;
 
 /// One line: `retries run 1a2b3c4d · reuses 2 results: c, d · runs again: a, b (+3 downstream)`.

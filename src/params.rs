@@ -57,8 +57,8 @@ fn resolve_all(
     Ok(resolve_params(params, &values)?)
 }
 
-/// Resolves the parameters of a run that repeats another: the values of that run for parameters
-/// that the plan still has, overridden by what is given now.
+/// Resolves the parameters of a repetition: the values of the repeated run for parameters
+/// still in the plan, overridden by the given ones.
 pub fn resolve_for_retry(
     caller: &dyn Caller,
     parts: &PlanParts,
@@ -89,7 +89,7 @@ fn params_from_file(host: &Host, path: &std::path::Path) -> Result<JsonObject, C
     }
 }
 
-/// Reads `name=value` pairs by the types that the plan declares.
+/// Reads `name=value` pairs by the declared types of the plan.
 fn parse_pairs(texts: &[String], params: &[PlanParam]) -> Result<JsonObject, CommandError> {
     let mut values = JsonObject::new();
     let mut names = BTreeSet::new();
@@ -109,7 +109,7 @@ fn parse_pairs(texts: &[String], params: &[PlanParam]) -> Result<JsonObject, Com
     Ok(values)
 }
 
-/// Asks for missing values, unless there is an error that no answer would fix.
+/// Asks for missing values, unless there is an error beyond any answer.
 fn ask_all(caller: &dyn Caller, params: &[PlanParam], values: &mut JsonObject) -> Result<(), CommandError> {
     let Err(errors) = resolve_params(params, values) else {
         return Ok(());

@@ -5,7 +5,7 @@ use wf_app::{CliExitCode, CommandError};
 use wf_base::diag::nearest;
 use wf_model::{JsonObject, Plan};
 
-/// The output of a plan that a shell reads from standard output.
+/// The output of a plan, for a shell to read from standard output.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PrintArgs {
     /// Print nothing but this output of the plan to standard output: text as it is, other values as JSON
@@ -19,7 +19,7 @@ impl PrintArgs {
         self.print.is_some()
     }
 
-    /// Refuses a name that the plan does not declare, before anything runs.
+    /// Refuses a name undeclared in the plan, before anything runs.
     pub fn check(&self, plan: &Plan) -> Result<(), CommandError> {
         let declared = &plan.parts().outputs;
         let names: Vec<&str> = declared.iter().map(|output| output.name.as_str()).collect();

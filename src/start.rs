@@ -129,7 +129,7 @@ fn handle_clap_error(error: &clap::Error) -> ExitCode {
     .into()
 }
 
-/// An error of the command line, which quotes arguments, without styles: each on one line.
+/// An error of the command line, with quoted arguments, without styles: each on one line.
 fn one_line(mistake: String) -> String {
     let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
     arguments
@@ -143,12 +143,12 @@ fn report_error(error: &CommandError) -> ExitCode {
     error.exit.into()
 }
 
-/// A text that is safe to print before the kind of output is known.
+/// A text safe to print before the kind of output is known.
 fn sanitized(text: &str) -> String {
     without_commands(&styled(text))
 }
 
-/// Makes a panic, in any thread, report that it is a bug in `wf` and what to do about it, and exit
+/// Makes a panic, in any thread, report a bug in `wf` with its remedy, and exit
 /// the program: the remaining state is not reliable, and the process that resumes the run finds the
 /// record, as after any other death. Nothing is unwound, so a release has no tables for it.
 #[expect(clippy::exit, reason = "nothing that is left can be relied on to return")]

@@ -20,7 +20,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Examines the standard streams. `columns` is the width that the user asks for.
+    /// Examines the standard streams. `columns` is the width wanted by the user.
     pub fn find(columns: Option<&str>) -> Self {
         let is_output = io::stdout().is_terminal();
         let size = is_output
@@ -46,7 +46,7 @@ pub fn read_line() -> Result<String, CommandError> {
     Ok(line)
 }
 
-/// Reads a line from the terminal, which does not show it. `prompt` asks for it.
+/// Reads a line from the terminal without an echo. `prompt` asks for it.
 pub fn read_hidden(prompt: impl FnOnce()) -> Result<String, CommandError> {
     let stdin = io::stdin();
     let unusable = |error: rustix::io::Errno| {

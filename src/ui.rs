@@ -90,7 +90,7 @@ impl Ui {
         Ok(())
     }
 
-    /// Prints one line of an answer, whatever characters are in it.
+    /// Prints one line of an answer, with any characters.
     pub fn print_line(&self, line: &str) -> Result<(), CommandError> {
         self.print(&format!("{}\n", styled_line(line)))
     }
@@ -114,7 +114,7 @@ impl Ui {
         let _ = self.err().write_all(text.as_bytes());
     }
 
-    /// Prints one line beside the answer, whatever characters are in it.
+    /// Prints one line beside the answer, with any characters.
     pub fn print_message_line(&self, line: &str) {
         self.print_message(&format!("{}\n", styled_line(line)));
     }
@@ -217,7 +217,7 @@ impl Caller for Ui {
     }
 }
 
-/// A writer that passes only output that is safe to display. Each write is a whole text.
+/// A writer for output safe to display. Each write is a whole text.
 struct SanitizedWriter<W, S> {
     out: W,
     stream: S,
@@ -243,7 +243,7 @@ impl<W: Write, S: AsFd> Write for SanitizedWriter<W, S> {
     }
 }
 
-/// Lines that GitHub Actions does not take for commands: it obeys `::` at the beginning of a line,
+/// Lines harmless to GitHub Actions, no commands for it: it obeys `::` at the beginning of a line,
 /// and `##[` anywhere.
 pub(super) fn without_commands(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

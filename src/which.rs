@@ -4,7 +4,7 @@ use crate::Ui;
 use wf_app::{CliExitCode, CommandError, StateReader};
 use wf_base::name::{RunId, TaskPath};
 
-/// The message about tables that do not agree with the log.
+/// The message about tables differing from the log.
 const DIFFERS: &str = "warning: the tables of the state do not agree with its log about this run; the answer is from the \
     log · what differs: wf audit verify · to rebuild the tables: wf doctor --repair\n";
 

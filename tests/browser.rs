@@ -3,6 +3,7 @@
 
 mod acts;
 mod driver;
+mod liveness;
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
@@ -131,7 +132,8 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         let statement = browser.text("#statement");
-        for text in ["approve", "Publish the list?", "1.2", "a⟨U+202E⟩b", "medium", &run] {
+        assert_eq!(browser.text("#sign-title"), "You approve");
+        for text in ["Publish the list?", "1.2", "a⟨U+202E⟩b", "medium", &run] {
             assert!(statement.contains(text), "{text}: {statement}");
         }
         browser.click("#go");
@@ -170,11 +172,10 @@ fn a_page_follows_its_run_and_comes_back_after_the_server() {
     until("the page shows the end", || browser.text("h1").contains("succeeded"));
     let port = pages.origin().rsplit_once(':').unwrap().1.to_owned();
     drop(pages);
-    until("it is noticed", || browser.text("#connection").contains("trying again"));
+    until("it is noticed", || browser.text("#connection").contains("Reconnecting"));
     let again = Pages::open_at(&sandbox, &format!("127.0.0.1:{port}"));
-    // A new server knows no browser.
-    until("the login has ended", || browser.run("return fetch('/').then((one) => one.status)") == json!(401));
-    browser.open(&again.another_link());
+    until("it is current", || browser.text("#connection").is_empty());
+    browser.open(&again.origin());
     assert!(browser.text("main").contains("Latest runs"));
 }
 
@@ -209,7 +210,7 @@ fn output_grows_on_a_page_and_its_end_is_followed_unless_the_reader_looks_elsewh
     until("the stream is there", || {
         browser.run("return document.querySelectorAll('.log span').length") != json!(0)
     });
-    browser.run("document.querySelector('.log').scrollTop = 50; document.body.dataset.same = 'page'");
+    browser.run("document.querySelector('.log').scrollTop = 50; globalThis.same = 'page'");
     sandbox.file("more", "");
     // The other step ends, so the page is shown anew around what grows.
     until("more is shown", || browser.text(".log").trim_end().ends_with("300\nmore"));
@@ -221,7 +222,7 @@ fn output_grows_on_a_page_and_its_end_is_followed_unless_the_reader_looks_elsewh
         browser.run("return document.querySelector('[data-output]')") == Value::Null
     });
     assert!(browser.text(".log").starts_with("1\n2\n"), "all of it is there");
-    assert_eq!(browser.run("return document.body.dataset.same"), "page", "it was not loaded again");
+    assert_eq!(browser.run("return globalThis.same"), "page", "it was not loaded again");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
 }

@@ -39,9 +39,9 @@ sessions! {
     agent_program_untrusted agent_recall agent_replan agent_replay agent_tools appended_steps approve
     attest audit backends backup cache check completions connection connection_health decisions diff
     doctor durability ends evidence first_hour foreign gate generated goal goal_accept goal_autonomy
-    goal_broken goal_deploy goal_job goals graph idempotency import_sylk inbox init item_keys judge kept key left limits
+    goal_broken goal_deploy goal_job goals graph hints idempotency import_sylk inbox init item_keys judge kept key left limits
     locks logs mcp mcp_health mcp_pin memory memory_import memory_notes one_ledger output_lines outputs
-    plan planner_ways preferences pruned queue records replan replay reports resume retry risk run
+    plan planner_ways preferences pruned queue records replan replay replay_memory reports resume retry risk run
     schema sessions_of_work skill skill_danger skill_import skill_install skill_scripts skill_validate
     state suggestion typed_answers typed_answers_edit typed_answers_select undo usage uses verify
 }

@@ -304,3 +304,22 @@ fn a_plan_may_ask_for_more_people_than_the_policy_and_never_for_fewer() {
     office.place.file("plan.md", plan);
     office.by("ada", &["check", "plan.md"]).exits(3).says("this workspace requires 2 approvals");
 }
+
+#[test]
+fn answers_read_by_one_resume_count_in_the_order_of_their_requests() {
+    let place = Sandbox::new();
+    let steps = ["one", "two", "three"];
+    let list = steps.map(|step| format!("  - {{id: {step}, approve: {{message: 'Is {step} fine?'}}}}\n"));
+    place.file("plan.md", format!("---\nkind: plan\nid: three\nsteps:\n{}---\n", list.concat()));
+    for _ in 0..3 {
+        place.wf(&["run", "plan.md", "-q"]).exits(5);
+        for step in steps.iter().rev() {
+            place.wf(&["approve", "--last", step, "--yes"]).exits(0);
+        }
+        place.wf(&["resume", "--last", "-q"]).exits(0);
+        let sql = "SELECT group_concat(body ->> '$.step', ' ' ORDER BY run_seq) FROM events \
+                   WHERE run = (SELECT max(key) FROM runs) AND body ->> '$.event' = 'approval_resolved'";
+        let order: String = place.database().query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(order, steps.join(" "));
+    }
+}

@@ -18,26 +18,23 @@ fn the_face_does_not_know_the_state() {
 }
 
 /// What names commands besides the command line: a crate or a file, how often, and why. A number may only fall.
-const NAMES_COMMANDS: [(&str, usize, &str); 18] = [
+const NAMES_COMMANDS: [(&str, usize, &str); 15] = [
     // Faces.
     ("crates/temporal/", 10, "a program of its own, whose messages name the commands that start it"),
     ("crates/web/", 6, "the pages for whoever has no login say how to get one, and what shows a broken file"),
     ("crates/mcp/", 4, "an agent is told which command a person can be asked to give"),
     ("crates/report/", 25, "the reports of a run, as the command line prints them"),
     // Texts that are recorded, or written into a file: another text would be another format.
-    ("crates/app/src/approve/accepted.rs", 1, "a reason in the ledger of a goal"),
-    ("crates/app/src/daemon/report.rs", 1, "a reason in the health of the daemon"),
-    ("crates/app/src/goals/", 8, "reasons in the ledger of a goal, and in its listing"),
-    ("crates/app/src/views/goals.rs", 1, "a reason in the listing of a goal"),
+    ("crates/app/src/goals/", 6, "reasons in the ledger of a goal, and in the files of broken goals"),
     ("crates/app/src/connections/goal.rs", 1, "a plan that is generated"),
     ("crates/app/src/skills/put.rs", 1, "the command that another process executes"),
     ("crates/app/src/git/trouble.rs", 1, "the program itself, which runs git"),
-    ("crates/core/", 6, "reasons in events and in the ledger of a goal, and the remedies of connections"),
+    ("crates/core/", 4, "reasons in events and in the ledger of a goal"),
     ("crates/engine/", 4, "reasons in events"),
     ("crates/lang/", 4, "the help of diagnostics, which is about files and the command for them"),
     ("crates/model/src/expr/foreign.rs", 1, "the help of a diagnostic"),
     ("crates/skill/src/inspect/issue.rs", 1, "the advice of an inspection"),
-    ("crates/exec/", 10, "refusals of keys and secrets, and reasons in events"),
+    ("crates/exec/", 7, "refusals of secrets, and reasons in events"),
     ("crates/store/src/projections/cache.rs", 1, "a reason in an event"),
 ];
 

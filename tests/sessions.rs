@@ -57,11 +57,7 @@ fn a_session_resumes_elsewhere_with_the_same_next_event() {
     assert!(suspend.wait().unwrap().success());
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert_eq!(sandbox.read("ran.txt"), "a\n");
-    sandbox
-        .wf(&["resume", "--last"])
-        .exits(2)
-        .says("session `x` is suspended")
-        .says("wf session resume NAME");
+    sandbox.wf(&["resume", "--last"]).exits(2).says("session `x` is suspended").says("wf session resume x");
     sandbox.wf(&["run", "work.md", "--session", "x"]).exits(2).says("session `x` is suspended");
     sandbox.wf(&["session", "resume", "x", "--runs"]).exits(0).says("succeeded");
     assert_eq!(sandbox.read("ran.txt"), "a\nb\n");

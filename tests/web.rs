@@ -153,7 +153,7 @@ fn pages_show_runs_requests_and_goals() {
 
     sandbox.wf(&["run", "prices.md"]).exits(1);
     let failed = last_run(&sandbox);
-    pages.shows("/runs?state=failed", &[&failed, "<span class=\"badge failed\">failed</span>"]);
+    pages.shows("/runs?state=failed", &[&failed, "<span class=\"badge\" data-state=\"failed\""]);
     let run = format!("/runs/{failed}");
     pages.shows(&run, &["prices", "/steps/write", "skipped", "box checked failed", "<svg xmlns"]);
     pages.shows(&format!("/runs/{}", &failed[..8]), &[&failed]);
@@ -234,7 +234,7 @@ fn pages_show_rounds_artifacts_and_what_may_be_answered() {
     let numbers = ["l", "d", "p", "omega"].map(|key| format!("<td>{:.2}</td>", loss[key].as_f64().unwrap()));
     let run = format!("/runs/{}", last_run(&sandbox));
     pages.shows(&run, &["<svg class=\"plot\"", "<text class=\"directive\"", "2 attempts"]);
-    pages.shows(&run, &["change_path", &numbers.concat(), "got.txt <span class=\"dim\">5 bytes</span>"]);
+    pages.shows(&run, &["change_path", &numbers.concat(), "got.txt</a> <span class=\"dim\">5 bytes</span>"]);
     pages.shows(&format!("{run}/steps/fetch"), &["Attempt 2", "curl: (7)", "exit code 7"]);
     pages.shows(&format!("{run}?state=failed"), &["No step is in this state"]);
     sandbox.wf(&["run", "more.md"]).exits(5);
@@ -247,6 +247,17 @@ fn pages_show_rounds_artifacts_and_what_may_be_answered() {
     pages.shows("/goals", &["goals/broken.md", "broken"]);
 }
 
+/// Returns the number of the last event in a version of all views, and that of the answers.
+fn version_numbers(version: &str) -> (u64, u64) {
+    let (events, answers) = version.split_once('.').unwrap_or((version, "0"));
+    (events.parse().unwrap(), answers.parse().unwrap())
+}
+
+/// Returns the number of the last event in a version of all views.
+fn event_number(version: &str) -> u64 {
+    version_numbers(version).0
+}
+
 #[test]
 fn a_browser_hears_at_once_that_something_happened() {
     let sandbox = Sandbox::new();
@@ -256,7 +267,7 @@ fn a_browser_hears_at_once_that_something_happened() {
     let mut next = move || loop {
         let line = events.next().expect("the stream goes on").unwrap();
         if let Some(id) = line.strip_prefix("id: ") {
-            break id.parse::<u64>().unwrap();
+            break event_number(id);
         }
     };
     assert_eq!(next(), 0, "nothing has happened");
@@ -267,7 +278,7 @@ fn a_browser_hears_at_once_that_something_happened() {
     sandbox.wf(&["run", "prices.md"]).exits(1);
     until("the stream begins with the end of the log", || {
         let mut lines = BufReader::new(pages.connect("/events")).lines().map(Result::unwrap);
-        lines.find_map(|line| line.strip_prefix("id: ")?.parse::<u64>().ok()).is_some_and(|id| id > first)
+        lines.find_map(|line| Some(event_number(line.strip_prefix("id: ")?))).is_some_and(|id| id > first)
     });
 }
 

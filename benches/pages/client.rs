@@ -116,5 +116,6 @@ pub fn listen(server: &PageServer) -> impl Iterator<Item = u64> + Send + use<> {
     let head = connection.head();
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     let lines = connection.stream.lines().map_while(Result::ok);
-    lines.filter_map(|line| line.strip_prefix("data: ").and_then(|end| end.parse().ok()))
+    let numbers = lines.filter_map(|line| Some(line.strip_prefix("id: ")?.split('.').next()?.parse().ok()));
+    numbers.flatten()
 }

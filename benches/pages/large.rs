@@ -141,7 +141,11 @@ fn write(store: &Store, run: &RunId, new: Option<NewRun>, facts: Vec<EventKind>)
     let after = new.as_ref().map(|_| 0);
     let batch = EventBatch { run: run.clone(), token, after, new, events };
     store.append(batch).wait().expect("the events are recorded");
-    store.reader().and_then(|reader| reader.log_end()).expect("the log can be read").map_or(0, |end| end.seq)
+    store
+        .reader()
+        .and_then(|reader| reader.log().end())
+        .expect("the log can be read")
+        .map_or(0, |end| end.seq)
 }
 
 fn name(text: &str) -> Name {

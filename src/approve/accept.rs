@@ -12,7 +12,7 @@ use wf_app::{
 use wf_base::units::plural;
 use wf_model::{GoalApproval, OnUnmet, PlanParam};
 
-/// Shows a goal and what changed since it was accepted, asks, and signs. `loaded` is the goal as it
+/// Shows a goal and its changes since the acceptance, asks, and signs. `loaded` is the goal as it
 /// is reviewed.
 pub fn accept_goal(ui: &Ui, loaded: LoadedPlan, signing: &SigningOptions) -> Result<(), CommandError> {
     let review = review_goal(ui, loaded)?;
@@ -26,7 +26,7 @@ pub fn accept_goal(ui: &Ui, loaded: LoadedPlan, signing: &SigningOptions) -> Res
     Ok(())
 }
 
-/// Shows several goals, with the differences of the files that they share once, asks once, and signs each.
+/// Shows several goals, with the differences of their common files once, asks once, and signs each.
 pub fn accept_goals(ui: &Ui, plans: Vec<LoadedPlan>, signing: &SigningOptions) -> Result<(), CommandError> {
     let reviews: Vec<PlanReview> =
         plans.into_iter().map(|loaded| review_goal(ui, loaded)).collect::<Result<_, _>>()?;

@@ -9,6 +9,7 @@ use wf_app::{
 };
 use wf_base::{
     name::RunId,
+    remedy::UserAction,
     untrusted::{NAME, paint, untrusted},
 };
 use wf_core::machine::AnswerOptions;
@@ -29,7 +30,7 @@ pub struct AnswerArgs {
     pub going_on: GoingOnArgs,
 }
 
-/// The options for what follows an answer.
+/// The options for the time after an answer.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GoingOnArgs {
     /// Do not resume the run on this terminal (under policy `owner`; otherwise it never is)
@@ -46,10 +47,11 @@ pub fn answer_approval(
     args: &AnswerArgs,
 ) -> Result<CliExitCode, CommandError> {
     let (reason, signing) = (args.reason.as_ref(), args.signing.options(None));
-    let typed = |options: Option<&AnswerOptions>| args.typed.answer(ui, options);
+    let deny = UserAction::DenyRequest { run: run.clone(), step: step.map(str::to_owned), with_reason: true };
+    let typed = |options: Option<&AnswerOptions>| args.typed.answer(ui, options, &deny);
     let answer = AnswerRequest { run, step, form, reason, typed: &typed, signing: &signing };
     let review = AnswerReview::of(&ui.host, &answer)?;
-    if let Some(message) = review.request.late_answer_message(form.decision())? {
+    if let Some(message) = review.request.late_answer_message(form.decision(), &review.outermost)? {
         ui.print_line(&message)?;
         return Ok(CliExitCode::Ok);
     }
@@ -72,7 +74,7 @@ pub fn answer_approval(
     go_on(ui, &review.outermost, args.going_on.no_resume)
 }
 
-/// Resumes a run after an answer that suffices, or says who does.
+/// Resumes a run after a sufficient answer, or names the one to do so.
 fn go_on(ui: &Ui, run: &RunId, no_resume: bool) -> Result<CliExitCode, CommandError> {
     let next = next_resume(ui, run)?;
     let short = run.short();

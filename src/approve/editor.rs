@@ -1,15 +1,16 @@
-//! The editor of a person, for a text that an approver may change.
+//! The editor of a person, for a text open to changes by an approver.
 
 use std::{io::Write as _, process::Command};
 
 use crate::Ui;
 use wf_app::{Caller, CliExitCode, CommandError};
+use wf_base::remedy::UserAction;
 
-/// The variables that name an editor with its arguments, the first one that is set before the other.
+/// The variables with an editor and its arguments, the first one before the other.
 const EDITOR_VARIABLES: [&str; 2] = ["VISUAL", "EDITOR"];
 
-/// Returns a text as its user leaves it in the editor. It is in a file that no other user can read.
-pub(super) fn edit(ui: &Ui, draft: &str) -> Result<String, CommandError> {
+/// Returns a text as its user leaves it in the editor; `deny` is the way to give none. It is in a file private to the user.
+pub(super) fn edit(ui: &Ui, draft: &str, deny: &UserAction) -> Result<String, CommandError> {
     if !ui.is_interactive() {
         return Err(refusal("not a terminal, cannot open an editor"));
     }
@@ -35,7 +36,7 @@ pub(super) fn edit(ui: &Ui, draft: &str) -> Result<String, CommandError> {
     let text = std::fs::read_to_string(file.path()).map_err(failed)?;
     if text.trim().is_empty() {
         let message = "the text from the editor is empty; nothing is signed";
-        return Err(refusal(message).hint("to refuse the request: wf deny RUN --reason WHY"));
+        return Err(refusal(message).remedy("to refuse the request: ", deny.clone()));
     }
     Ok(text)
 }

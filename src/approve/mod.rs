@@ -1,6 +1,6 @@
 //! The dialogues of approvals.
 //!
-//! **Invariant:** what is signed was shown first.
+//! **Invariant:** nothing is signed before it was shown.
 
 mod accept;
 mod answer;

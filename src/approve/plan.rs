@@ -26,7 +26,7 @@ pub struct PlanApprovalArgs {
     #[command(flatten)]
     bounds: ParamBoundArgs,
     /// Validity of the approval [default: the maximum in approvers.yaml, else 7d]
-    #[arg(long, value_name = "TIME", value_parser = period)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     expires: Option<Duration>,
     /// Number of runs it permits [default: 1]; for a goal, number of repairs [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,10 +48,6 @@ impl PlanApprovalArgs {
     pub fn for_skill(&self) -> SigningOptions {
         self.signing.options(self.expires.map(|asks| asks.min(SKILL_VALIDITY)))
     }
-}
-
-fn period(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// Shows a plan, asks, and signs. Silas 5.1.2.

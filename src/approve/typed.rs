@@ -1,4 +1,4 @@
-//! The answers beyond yes that a person gives on the command line, or at a terminal.
+//! The answers beyond yes of a person on the command line, or at a terminal.
 
 use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
 
@@ -7,11 +7,11 @@ use clap::Args;
 use super::editor;
 use crate::Ui;
 use wf_app::{Caller, CliExitCode, CommandError};
-use wf_base::untrusted::styled_line;
+use wf_base::{remedy::UserAction, untrusted::styled_line};
 use wf_core::machine::{AnswerOptions, TypedAnswer};
 use wf_report::card::chosen_positions;
 
-/// The options for an answer that says more than yes.
+/// The options for an answer beyond yes.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TypedAnswerArgs {
     /// Answer with one of the words to choose from (of a run)
@@ -32,23 +32,34 @@ pub struct TypedAnswerArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PositionRange(RangeInclusive<u32>);
 
-impl FromStr for PositionRange {
-    type Err = String;
+/// The reason why a text is not a range of positions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPositions {
+    /// It is neither a number nor two.
+    #[error("write a position, `3`, or a range of them, `4-9`")]
+    Form,
+    /// Its ends are the wrong way round.
+    #[error("write the smaller position first: `{last}-{first}`")]
+    Order { first: u32, last: u32 },
+    /// It goes beyond the longest list.
+    #[error("a list has at most {} entries", AnswerOptions::MOST_SELECTED)]
+    TooMany,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| -> Result<u32, String> {
-            text.parse().map_err(|_| "write a position, `3`, or a range of them, `4-9`".to_owned())
-        };
+impl FromStr for PositionRange {
+    type Err = BadPositions;
+
+    fn from_str(text: &str) -> Result<Self, BadPositions> {
+        let number = |text: &str| text.parse::<u32>().map_err(|_| BadPositions::Form);
         let (first, last) = match text.split_once('-') {
             Some((first, last)) => (number(first)?, number(last)?),
             None => (number(text)?, number(text)?),
         };
         if first > last {
-            return Err(format!("write the smaller position first: `{last}-{first}`"));
+            return Err(BadPositions::Order { first, last });
         }
-        let most = AnswerOptions::MOST_SELECTED;
-        if last as usize > most {
-            return Err(format!("a list has at most {most} entries"));
+        if last as usize > AnswerOptions::MOST_SELECTED {
+            return Err(BadPositions::TooMany);
         }
         Ok(Self(first..=last))
     }
@@ -60,12 +71,13 @@ impl TypedAnswerArgs {
         self.choose.is_some() || self.text_file.is_some() || self.edit || self.select.is_some()
     }
 
-    /// Returns the answer to a request that permits these; a person at a terminal is asked for a choice. An unchanged
+    /// Returns the answer to a request with these options, refused by `deny`; a person at a terminal is asked for a choice. An unchanged
     /// text is a plain yes.
     pub fn answer(
         &self,
         ui: &Ui,
         options: Option<&AnswerOptions>,
+        deny: &UserAction,
     ) -> Result<Option<TypedAnswer>, CommandError> {
         if let Some(path) = &self.text_file {
             let text = std::fs::read_to_string(ui.host.cwd().join(path)).map_err(|error| {
@@ -78,7 +90,7 @@ impl TypedAnswerArgs {
                 let message = "`--edit` answers a step that shows a text to change, which this one does not";
                 return Err(CommandError::new(CliExitCode::Usage, message));
             };
-            let answer = changed(options, editor::edit(ui, text)?);
+            let answer = changed(options, editor::edit(ui, text, deny)?);
             if answer.is_none() {
                 ui.print_info_line("the text is unchanged: the answer is a plain yes");
             }
@@ -113,7 +125,7 @@ impl TypedAnswerArgs {
     }
 }
 
-/// Returns a text that differs from the draft. Editors end it with a newline, which is none of its own unless the draft
+/// Returns a text if it differs from the draft. Editors end it with a newline, none of its own unless the draft
 /// has one.
 fn changed(options: Option<&AnswerOptions>, mut text: String) -> Option<String> {
     let draft = match options {
@@ -147,7 +159,7 @@ mod tests {
             ("501", "at most 500"),
             ("1-4294967295", "at most 500"),
         ] {
-            let refused = read(text).unwrap_err();
+            let refused = read(text).unwrap_err().to_string();
             assert!(refused.contains(expected), "{text}: {refused}");
         }
     }

@@ -15,7 +15,7 @@ use wf_report::{
 };
 use wf_sign::approval::{ApprovalToken, ApprovedFileDifference, ParamBound, ReviewPolicy};
 
-/// Describes everything that a plan will do.
+/// Describes all effects of a plan.
 pub(super) fn plan_summary(review: &PlanReview) -> String {
     let loaded = &review.loaded;
     let files: Vec<(String, Sha256Digest)> =
@@ -31,7 +31,7 @@ pub(super) fn plan_summary(review: &PlanReview) -> String {
     text
 }
 
-/// Describes everything that is about to be approved.
+/// Describes all of an approval before it is given.
 pub(super) fn approval_text(review: &PlanReview) -> String {
     let (loaded, statement) = (&review.loaded, &review.token.statement);
     let mut text = plan_summary(review);
@@ -51,7 +51,7 @@ pub(super) fn approval_text(review: &PlanReview) -> String {
     text
 }
 
-/// Describes several goals: one that was accepted before, and of which that text is known, by what means something else, another
+/// Describes several goals: one with an earlier acceptance and its known text by the changes of meaning, another
 /// as a whole; and then each difference of a file once.
 pub(super) fn shared_changes_text(caller: &dyn Caller, reviews: &[PlanReview]) -> String {
     let mut text = String::new();
@@ -82,7 +82,7 @@ pub(super) fn shared_changes_text(caller: &dyn Caller, reviews: &[PlanReview]) -
     text
 }
 
-/// Describes the differences from the last approval: in meaning, and in the files that are executed.
+/// Describes the differences from the last approval: in meaning, and in the executed files.
 pub(super) fn changes_text(caller: &dyn Caller, review: &PlanReview) -> String {
     let Some(changes) = review.changes(caller) else {
         return String::new();
@@ -108,7 +108,7 @@ fn meaning_changes_text(review: &PlanReview, changes: &PlanChanges) -> String {
     })
 }
 
-/// The message about an approval that was signed.
+/// The message about a signed approval.
 pub(super) fn signed_message(review: &PlanReview, token: &ApprovalToken, out: &str) -> String {
     let approvers = &review.token.rules.approvers;
     let named: Vec<String> = token

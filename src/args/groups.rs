@@ -1,4 +1,4 @@
-//! The groups in which the help lists the commands: by what somebody wants to do.
+//! The groups of commands in the help: by the intention of the user.
 
 use std::{ffi::OsString, fmt::Write as _};
 
@@ -31,7 +31,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 6] = [
     ("State", &["backup", "restore", "doctor", "schema", "completions", "help"]),
 ];
 
-/// The description of the command that clap adds.
+/// The description of clap's own command.
 const HELP: &str = "Print this message or the help of the given subcommand(s)";
 
 /// Reads a command line.
@@ -41,7 +41,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Gives a command a help that lists its commands in groups.
+/// Gives a command a help with its commands in groups.
 fn grouped(command: Command) -> Command {
     let header = *command.get_styles().get_header();
     let name = *command.get_styles().get_literal();

@@ -93,6 +93,7 @@ const TABLE: &[(&str, &str)] = &[
     ("connection remove", "acts asks"),
     ("daemon", "acts"),
     ("serve", "writes"),
+    ("serve link", "writes"),
     ("mcp pin", "reports"),
     ("mcp serve", "writes"),
     ("skill list", "reports"),
@@ -151,7 +152,8 @@ fn leaves() -> BTreeMap<String, Command> {
             let name = format!("{above} {}", below.get_name()).trim().to_owned();
             if below.has_subcommands() {
                 add(&name, below, leaves);
-            } else {
+            }
+            if !below.is_subcommand_required_set() {
                 leaves.insert(name, below.clone());
             }
         }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::keys::SigningArgs;
 use wf_app::{approve::SigningOptions, skills::needs::AcceptedDanger};
-use wf_base::time::parse_duration;
+use wf_base::time::{BadDuration, parse_duration};
 use wf_sign::approval::SKILL_VALIDITY;
 
 /// The options for signing for a skill.
@@ -24,12 +24,19 @@ impl SkillSigningArgs {
     }
 }
 
-fn period(text: &str) -> Result<Duration, String> {
-    let asks = parse_duration(text).map_err(|error| error.to_string())?;
-    if asks.is_zero() || asks > SKILL_VALIDITY {
-        return Err("an approval of a skill is valid for at most 365d".to_owned());
-    }
-    Ok(asks)
+/// The reason why a text is not a validity of the approval of a skill.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum BadValidity {
+    #[error(transparent)]
+    Duration(#[from] BadDuration),
+    /// It is none, or longer than [`SKILL_VALIDITY`].
+    #[error("an approval of a skill is valid for at most 365d")]
+    Length,
+}
+
+fn period(text: &str) -> Result<Duration, BadValidity> {
+    let asks = parse_duration(text)?;
+    if asks.is_zero() || asks > SKILL_VALIDITY { Err(BadValidity::Length) } else { Ok(asks) }
 }
 
 /// The accepted dangers.

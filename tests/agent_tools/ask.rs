@@ -173,3 +173,17 @@ fn who_started_the_run_does_not_answer_where_a_gate_requires_an_approval() {
     office.by("bob", &["answer", "--last", "--text", "June", "--yes"]).exits(0);
     office.by("ada", &["resume", "--last"]).exits(0).says("by bob: June");
 }
+
+#[test]
+fn a_cancelled_question_is_the_end_of_its_agent_in_every_log() {
+    let place = asking("", &[ASK]);
+    for _ in 0..4 {
+        place.wf(&["run", "plan.md", "-q"]).exits(5);
+        place.wf(&["cancel", "--last"]);
+        let sql = "SELECT group_concat(body ->> '$.event', ' ' ORDER BY run_seq) FROM events \
+                   WHERE run = (SELECT max(key) FROM runs)";
+        let events: String = place.database().query_row(sql, [], |row| row.get(0)).unwrap();
+        let end = "cancel_requested approval_resolved agent_ended attempt_ended step_ended run_ended";
+        assert!(events.ends_with(end), "{events}");
+    }
+}

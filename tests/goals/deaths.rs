@@ -22,11 +22,11 @@ fn due() -> Sandbox {
     let slot = Moment::parse(SLOT).unwrap();
     let store = Store::open(&sandbox.at(".wf"), StoreDurability::Full, Arc::new(FixedClock(slot))).unwrap();
     let id = PlanId::parse("kept").unwrap();
-    let known = store.reader().unwrap().known(&id).unwrap().unwrap();
+    let known = store.reader().unwrap().goals().ledger(&id).unwrap().unwrap();
     let goal = LedgerGoal { id, path: "goals/kept.md".into(), schedule: known.timing.unwrap() };
     let row = SlotEntry::of(slot, SlotState::Due, ReconciliationCause::Schedule, "");
     let decision = SlotDecision { rows: vec![row], decided_until: slot, cancels_running: false, wake: None };
-    let decided = store.record_decision(goal, Some(known.decided_until), decision, None, slot);
+    let decided = store.goals().record_decision(goal, Some(known.decided_until), decision, None, slot);
     assert_eq!(decided.wait(), Ok(true));
     sandbox
 }

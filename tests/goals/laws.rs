@@ -28,7 +28,7 @@ impl GoalLedger for Real<'_> {
     type Error = StoreError;
 
     fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, GoalLedgerState>>, StoreError> {
-        Ok(self.1.known(goal)?.map(Cow::Owned))
+        Ok(self.1.goals().ledger(goal)?.map(Cow::Owned))
     }
 
     fn record(
@@ -39,7 +39,7 @@ impl GoalLedger for Real<'_> {
         now: Moment,
     ) -> Result<bool, StoreError> {
         let note = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), schedule: goal.timing.clone() };
-        let written = self.0.record_decision(note, after, decision.clone(), None, now);
+        let written = self.0.goals().record_decision(note, after, decision.clone(), None, now);
         written.wait()
     }
 }
@@ -101,7 +101,7 @@ fn rows(memory: &InMemoryLedger, reader: &StoreReader, goal: &PlanId) -> (Vec<St
     let memory = memory.map(|(row, at)| {
         format!("{} {} {} {:?} {:?} {} {at}", row.slot, row.last, row.count, row.state, row.cause, row.reason)
     });
-    let store = reader.slots(goal, None, None).unwrap();
+    let store = reader.slots().between(goal, None, None).unwrap();
     let store = store.iter().map(|row| {
         let (slot, last, count, at) = (row.slot, row.last, row.count, row.at);
         format!("{slot} {last} {count} {:?} {:?} {} {at}", row.state, row.cause, row.reason)
@@ -142,22 +142,22 @@ proptest! {
                 memory.end(&goal.id, &run);
                 let outcome = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
                 let end = ReconciliationEnd { run, outcome, at: now, pause: None, notices: Vec::new() };
-                prop_assert!(store.end_cycle(end).wait().unwrap());
+                prop_assert!(store.reconciliations().end(end).wait().unwrap());
             }
             match act {
                 2 => {
                     memory.pause(&goal.id, "so", now);
-                    store.pause_goal(&goal.id, "so", now).wait().unwrap();
+                    store.goals().pause(&goal.id, "so", now).wait().unwrap();
                 }
                 3 | 4 => {
                     memory.resume(&goal.id);
-                    store.resume_goal(&goal.id, now).wait().unwrap();
+                    store.goals().resume(&goal.id, now).wait().unwrap();
                 }
                 5 => goal.timing = timing(["*/10 * * * * *", "*/7 * * * * *"][usize::from(time % 2 == 0)]),
                 _ => {}
             }
             let remembered = memory.known(&goal.id).unwrap().map(Cow::into_owned);
-            prop_assert_eq!(remembered, reader.known(&goal.id).unwrap());
+            prop_assert_eq!(remembered, reader.goals().ledger(&goal.id).unwrap());
             let (wanted, found) = rows(&memory, &reader, &goal.id);
             prop_assert_eq!(wanted, found);
         }

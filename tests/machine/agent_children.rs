@@ -6,7 +6,7 @@ use wf_core::{
     agent::{ChildChoice, ChildRequest, ChildStart, ChildrenReport},
     machine::{
         AttemptEnd, AttemptUsage, ChildEnd, ChildId, Effect, EventKind, InputKind, ModelCallOutcome,
-        RequestedTool, Standing, StepState, TimerKind, WorkExit,
+        RequestedTool, Standing, StepState, TimerKind, ToolOrder, WorkExit,
     },
 };
 use wf_model::{AgentDispatch, AgentTool, ChildPlan, FailureClass, JsonObject, Step, StepWork};
@@ -90,7 +90,7 @@ fn begin(effects: &[Effect]) -> Vec<String> {
 /// What a call of `dispatch` or `collect` returns.
 fn report(effects: &[Effect]) -> Option<ChildrenReport> {
     effects.iter().find_map(|effect| match effect {
-        Effect::CallTool { children, .. } => children.as_deref().cloned(),
+        Effect::CallTool(ToolOrder { children, .. }) => children.as_deref().cloned(),
         _ => None,
     })
 }

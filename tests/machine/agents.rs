@@ -7,9 +7,9 @@ use wf_core::{
     agent::{StopReason, authoring::MemoryCalibration},
     gate::{GateAction, GateOutcome},
     machine::{
-        AgentBriefing, AttemptEnd, CallEffort, Effect, EventKind, GatePoint, InputKind, ModelCallEnd,
-        ModelCallOutcome, ModelLimits, RequestedTool, StepState, TimerKind, ToolCallEnd, ToolCallId,
-        WorkExit,
+        AgentBriefing, AgentEnding, AttemptEnd, CallEffort, ClientTurn, Effect, EventKind, GatePoint,
+        InputKind, ModelCall, ModelCallEnd, ModelCallOutcome, ModelLimits, RequestedTool, StepState,
+        TimerKind, ToolCallEnd, ToolCallId, ToolOrder, WorkExit,
     },
 };
 use wf_model::{
@@ -172,7 +172,7 @@ pub(super) fn gated(id: ToolCallId, block: Option<&str>) -> InputKind {
 /// Effects, a word or two each.
 pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
     let asked = effects.iter().filter_map(|effect| match effect {
-        Effect::CallModel { call, repairs, refusals, context, supplement, .. } => {
+        Effect::CallModel(ModelCall { call, repairs, refusals, context, supplement, .. }) => {
             let repairs = repairs.iter().map(|mistake| format!(", repairs: {mistake}"));
             let refusals =
                 refusals.iter().map(|(position, reason)| format!(", {position} refused: {reason}"));
@@ -182,7 +182,7 @@ pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
             let more: String = repairs.chain(refusals).chain(cut).chain(added).chain(given).collect();
             Some(format!("model {call}{more}"))
         }
-        Effect::CallTool { id, .. } => Some(format!("tool {}.{}", id.call, id.position)),
+        Effect::CallTool(ToolOrder { id, .. }) => Some(format!("tool {}.{}", id.call, id.position)),
         Effect::Gate(question) => {
             let id = question.tool_call.as_ref().map(|id| format!("{}.{}", id.call, id.position));
             let part = question.exchange.as_ref().map(|about| {
@@ -193,8 +193,8 @@ pub(super) fn asked(effects: &[Effect]) -> Vec<String> {
             });
             Some(format!("gates of {}", id.or(part)?))
         }
-        Effect::EndAgent { exit, .. } => Some(format!("end: {exit}")),
-        Effect::ServeClient { call, refusals, repairs, .. } => {
+        Effect::EndAgent(AgentEnding { exit, .. }) => Some(format!("end: {exit}")),
+        Effect::ServeClient(ClientTurn { call, refusals, repairs, .. }) => {
             let refused: String = refusals.keys().map(|position| format!(", {position} refused")).collect();
             let repairs = repairs.as_ref().map(|invalid| format!(", repairs {}", invalid.mistake));
             Some(format!("serve {call}{refused}{}", repairs.unwrap_or_default()))

@@ -5,8 +5,8 @@ use wf_base::{digest::Sha256Digest, name::GateId};
 use wf_core::{
     gate::{GateAction, GateOutcome},
     machine::{
-        AddedContext, CallSupplement, Effect, EventKind, ExchangeGated, GatePoint, GateReply, GatedExchange,
-        InputKind, RevisedResult, ShownContent, StepState, WorkExit,
+        AddedContext, AgentEnding, CallSupplement, Effect, EventKind, ExchangeGated, GatePoint, GateReply,
+        GatedExchange, InputKind, RevisedResult, ShownContent, StepState, WorkExit,
     },
 };
 use wf_model::{GateTrigger, JsonObject};
@@ -65,7 +65,7 @@ pub(super) fn decided(run: &Killed) -> ExchangeGated {
 }
 
 pub(super) fn fails(run: &mut Killed, effects: &[Effect], reason: &str) {
-    let Some(Effect::EndAgent { exit, .. }) = effects.first() else {
+    let Some(Effect::EndAgent(AgentEnding { exit, .. })) = effects.first() else {
         panic!("it ends: {effects:?}");
     };
     assert_eq!(exit.to_string(), reason);
@@ -174,7 +174,9 @@ fn context_that_leaves_no_room_fails_the_attempt_before_the_call() {
     let text = Sha256Digest::of_bytes(b"context");
     let context = AddedContext { text, tokens: 10_000, untrusted: None };
     let effects = gives(&mut run, CallSupplement { context: Some(context), reply: None });
-    let [Effect::EndAgent { exit, .. }] = effects.as_slice() else { panic!("it ends: {effects:?}") };
+    let [Effect::EndAgent(AgentEnding { exit, .. })] = effects.as_slice() else {
+        panic!("it ends: {effects:?}")
+    };
     assert!(exit.to_string().contains("context window"), "{exit}");
 }
 

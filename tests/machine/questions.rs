@@ -6,7 +6,7 @@ use wf_core::{
     gate::GateOutcome,
     machine::{
         ApprovalOutcome, Effect, GatePoint, InputKind, PersonAnswer, RequestDecision, ShownContent,
-        ToolCallId,
+        ToolCallId, ToolOrder,
     },
 };
 use wf_model::{AgentTool, JsonObject, Step, StepWork};
@@ -58,7 +58,7 @@ fn waiting() -> Killed {
 
 fn answers(effects: &[Effect]) -> Vec<Option<PersonAnswer>> {
     let calls = effects.iter().filter_map(|effect| match effect {
-        Effect::CallTool { answer, .. } => Some(answer.as_deref().cloned()),
+        Effect::CallTool(ToolOrder { answer, .. }) => Some(answer.as_deref().cloned()),
         _ => None,
     });
     calls.collect()

@@ -254,11 +254,11 @@ impl World {
             | Effect::Remember { .. }
             | Effect::Finish { .. }
             | Effect::Dismiss { .. } => None,
-            Effect::CallModel { .. }
-            | Effect::CallTool { .. }
+            Effect::CallModel(_)
+            | Effect::CallTool(_)
             | Effect::StartChild { .. }
-            | Effect::ServeClient { .. }
-            | Effect::EndAgent { .. }
+            | Effect::ServeClient(_)
+            | Effect::EndAgent(_)
             | Effect::PrepareMerge { .. }
             | Effect::Merge(_) => {
                 unreachable!("no step is done by an agent")

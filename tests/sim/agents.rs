@@ -6,8 +6,9 @@ use wf_base::{digest::Sha256Digest, name::Name};
 use wf_core::{
     agent::{StopReason, authoring::MemoryCalibration},
     machine::{
-        AgentBriefing, Attempt, AttemptEnd, CallEffort, Effect, InputKind, ModelCallEnd, ModelCallOutcome,
-        ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, WorkExit,
+        AgentBriefing, AgentEnding, Attempt, AttemptEnd, CallEffort, ClientTurn, Effect, InputKind,
+        ModelCall, ModelCallEnd, ModelCallOutcome, ModelLimits, RequestedTool, ToolCallEnd, ToolCallId,
+        ToolOrder, WorkExit,
     },
 };
 use wf_model::{
@@ -147,14 +148,16 @@ pub fn job(effect: &Effect, is_agent: bool) -> Option<Job> {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } if is_agent => {
             Some(Job::Brief { attempt: attempt.clone() })
         }
-        Effect::CallModel { attempt, call, .. } => Some(Job::Model { attempt: attempt.clone(), call: *call }),
-        Effect::CallTool { id, .. } => Some(Job::Tool { id: id.clone() }),
-        Effect::ServeClient { attempt, call, .. } => {
+        Effect::CallModel(ModelCall { attempt, call, .. }) => {
+            Some(Job::Model { attempt: attempt.clone(), call: *call })
+        }
+        Effect::CallTool(ToolOrder { id, .. }) => Some(Job::Tool { id: id.clone() }),
+        Effect::ServeClient(ClientTurn { attempt, call, .. }) => {
             Some(Job::Serve { attempt: attempt.clone(), call: *call })
         }
         Effect::Compact { request } => Some(Job::Compact { request: request.clone() }),
         Effect::StartChild { id, .. } => Some(Job::Child { id: id.clone() }),
-        Effect::EndAgent { attempt, exit, .. } => {
+        Effect::EndAgent(AgentEnding { attempt, exit, .. }) => {
             Some(Job::Collect { attempt: attempt.clone(), exit: exit.clone() })
         }
         _ => None,

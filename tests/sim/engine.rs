@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, ChildId, CompactionRequest, Effect, Event, ExchangeQuestion, GatePoint,
-    InputKind, Machine, MergePlan, PlanReply, TaskId, TaskLocks, TimerKind, ToolCallId, WorkExit,
+    AgentEnding, ApprovalRequest, Attempt, ChildId, ClientTurn, CompactionRequest, Effect, Event,
+    ExchangeQuestion, GatePoint, InputKind, Machine, MergePlan, ModelCall, PlanReply, TaskId, TaskLocks,
+    TimerKind, ToolCallId, ToolOrder, WorkExit,
 };
 use wf_model::CheckPhase;
 
@@ -145,7 +146,7 @@ impl Engine {
         let asked = |effect: &Effect| match effect {
             Effect::Start { attempt: a, .. }
             | Effect::Watch { attempt: a, .. }
-            | Effect::EndAgent { attempt: a, .. } => a == attempt,
+            | Effect::EndAgent(AgentEnding { attempt: a, .. }) => a == attempt,
             _ => false,
         };
         self.units.iter().any(|unit| works(&unit.job)) || self.waiting().any(asked)
@@ -158,13 +159,13 @@ impl Engine {
             InputKind::Replied { end, .. } => {
                 done(&|job| matches!(job, Job::Model { attempt, call } if (attempt, *call) == (&end.attempt, end.call)))
                     || self.waiting().any(
-                        |effect| matches!(effect, Effect::CallModel { attempt, call, .. } if (attempt, *call) == (&end.attempt, end.call)),
+                        |effect| matches!(effect, Effect::CallModel(ModelCall { attempt, call, .. }) if (attempt, *call) == (&end.attempt, end.call)),
                     )
             }
             InputKind::ClientCalled { attempt: of, .. } | InputKind::ClientEnded { attempt: of, .. } => {
                 done(&|job| matches!(job, Job::Serve { attempt, .. } if attempt == of))
                     || self.waiting().any(
-                        |effect| matches!(effect, Effect::ServeClient { attempt, .. } if attempt == of),
+                        |effect| matches!(effect, Effect::ServeClient(ClientTurn { attempt, .. }) if attempt == of),
                     )
             }
             InputKind::Compacted(reply) => {
@@ -173,7 +174,7 @@ impl Engine {
             }
             InputKind::ToolEnded(end) => {
                 done(&|job| matches!(job, Job::Tool { id } if *id == end.id))
-                    || self.waiting().any(|effect| matches!(effect, Effect::CallTool { id, .. } if *id == end.id))
+                    || self.waiting().any(|effect| matches!(effect, Effect::CallTool(ToolOrder { id, .. }) if *id == end.id))
             }
             InputKind::ChildEnded(end) => {
                 done(&|job| matches!(job, Job::Child { id } if *id == end.id))

@@ -81,11 +81,11 @@ impl World {
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
             Effect::Guide { request } => engine.spawn(Job::Guide { attempt: request.attempt }, soon),
             // Those of agents have begun.
-            Effect::CallModel { .. }
+            Effect::CallModel(_)
             | Effect::StartChild { .. }
-            | Effect::CallTool { .. }
-            | Effect::ServeClient { .. }
-            | Effect::EndAgent { .. }
+            | Effect::CallTool(_)
+            | Effect::ServeClient(_)
+            | Effect::EndAgent(_)
             | Effect::Compact { .. }
             | Effect::PrepareMerge { .. }
             | Effect::Merge(_)

@@ -93,14 +93,14 @@ fn a_key_of_a_browser_approves_what_is_advised_and_an_operator_withdraws_it() {
     let yes = signed(&pages, "proposal", &phone);
     let recorded = pages.own_post("/goals/lamp/signature", &yes);
     assert!(recorded.starts_with("HTTP/1.1 200 "), "{recorded}");
-    pages.shows("/goals/lamp", &["0 of 6 used", "badge holds"]);
+    pages.shows("/goals/lamp", &["0 of 6 used", "data-state=\"holds\""]);
     let again = pages.own_post("/goals/lamp/signature", &yes);
     assert!(again.starts_with("HTTP/1.1 409 "), "it is not advised any more: {again}");
     let _ = std::fs::remove_file(sandbox.at("lit/on"));
     sandbox.wf(&["goal", "run", "lamp", "-q"]).exits(0);
     pages.shows("/goals/lamp", &["1 of 6 used"]);
     assert!(pages.own_post("/goals/lamp/tighten", "").contains("location: /goals/lamp\r\n"));
-    pages.shows("/goals/lamp", &["badge withdrawn"]);
+    pages.shows("/goals/lamp", &["data-state=\"withdrawn\""]);
     pages.shows("/activity", &["withdrew the standing approval of the goal <code>lamp</code>"]);
     let pages = pages.that_may_look();
     assert!(pages.own_post("/goals/lamp/tighten", "").starts_with("HTTP/1.1 403 "));

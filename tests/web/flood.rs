@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::{ASKS, Pages, last_run};
+use super::{ASKS, Pages, event_number, last_run, version_numbers};
 use crate::support::{Sandbox, until};
 use wf_sign::Signer;
 
@@ -97,7 +97,7 @@ fn an_answer_and_every_event_go_through_a_flood() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let lines = BufReader::new(events).lines().map_while(Result::ok);
-            let ids = lines.filter_map(|line| line.strip_prefix("id: ")?.parse::<u64>().ok());
+            let ids = lines.filter_map(|line| Some(version_numbers(line.strip_prefix("id: ")?)));
             ids.for_each(|id| heard.lock().unwrap().push(id));
         });
         for _ in 0..BROWSERS {
@@ -115,7 +115,9 @@ fn an_answer_and_every_event_go_through_a_flood() {
         sandbox.until_runs_end();
         let end: i64 =
             sandbox.database().query_row("SELECT max(seq) FROM events", [], |row| row.get(0)).unwrap();
-        until("the stream hears of the end", || heard.lock().unwrap().last() == Some(&end.unsigned_abs()));
+        until("the stream hears of the end", || {
+            heard.lock().unwrap().last().is_some_and(|(events, _)| *events == end.unsigned_abs())
+        });
         until("there were enough requests", || flood.count() > MIN_REQUESTS);
         flood.is_over.store(true, Ordering::Relaxed);
         hang_up.shutdown(std::net::Shutdown::Both).unwrap();
@@ -142,7 +144,7 @@ fn a_state_that_is_removed_and_made_anew_is_shown() {
         pages.shows("/runs", &[&run]);
         pages.shows(&format!("/runs/{run}"), &["<svg"]);
         let mut events = BufReader::new(pages.connect("/events")).lines().map(Result::unwrap);
-        let mut next = || events.find_map(|line| line.strip_prefix("id: ")?.parse::<u64>().ok());
+        let mut next = || events.find_map(|line| Some(event_number(line.strip_prefix("id: ")?)));
         until("the stream knows the state", || next().is_some_and(|id| id > 0));
         std::fs::remove_dir_all(sandbox.at(".wf")).unwrap();
         assert_eq!(next(), Some(0), "there is no state");

@@ -1,5 +1,7 @@
 //! Activity, memory, skills, connections, the audit log, and goals that a browser operates.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::{GOAL, Pages, last_run};
 use crate::{
     connections,
@@ -49,11 +51,11 @@ fn pages_tell_what_was_done() {
     pages.shows(&format!("/audit?run={}", &run[..8]), &["run_ended"]);
     pages.shows("/audit?kind=none", &["Nothing in this part of the log matches"]);
     pages.shows("/audit/1", &["Record 1", "The line, as it is in the log"]);
-    pages.shows("/audit/verify", &["are consistent", "badge valid"]);
+    pages.shows("/audit/verify", &["are consistent", "data-state=\"valid\""]);
     let log = sandbox.at(".wf/audit/log.jsonl");
     let text = std::fs::read_to_string(&log).unwrap().replacen("run_started", "run_stopped", 1);
     std::fs::write(&log, text).unwrap();
-    pages.shows("/audit/verify", &["badge invalid", "Faults"]);
+    pages.shows("/audit/verify", &["data-state=\"invalid\"", "Faults"]);
     pages.shows("/audit", &["altered line"]);
 }
 
@@ -89,7 +91,7 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     pages.shows("/goals/mirror?month=nonsense", &["Calendar of "]);
     let paused = pages.own_post("/goals/mirror/pause", "reason=rain+%3Cb%3E");
     assert!(paused.starts_with("HTTP/1.1 303 ") && paused.contains("location: /goals/mirror"), "{paused}");
-    pages.shows("/goals/mirror", &["badge paused", "rain &lt;b&gt;", "Resume"]);
+    pages.shows("/goals/mirror", &["data-state=\"paused\"", "rain &lt;b&gt;", "Resume"]);
     sandbox.wf(&["goal", "list"]).exits(0).says("rain");
     pages.shows("/audit?kind=goal_paused", &["browser=true goal=mirror"]);
     pages.shows("/activity", &["the goal <code>mirror</code> was paused: rain"]);
@@ -104,7 +106,7 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     sandbox.file("mirror", "");
     let asked = pages.own_post("/goals/mirror/run", "");
     assert!(asked.starts_with("HTTP/1.1 303 "), "{asked}");
-    until("the daemon has reconciled it", || pages.ask("/goals/mirror").contains("badge healthy"));
+    until("the daemon has reconciled it", || pages.ask("/goals/mirror").contains("data-state=\"healthy\""));
     pages.shows("/activity", &["the goal <code>mirror</code> is healthy"]);
     pages.shows("/audit?kind=goal_requested", &["goal=mirror"]);
     let _ = daemon.kill();
@@ -177,4 +179,26 @@ fn a_page_explains_a_megram_with_its_cluster() {
     for item in items {
         pages.shows(&format!("/memory/{item}"), &["The evidence says", "Attention"]);
     }
+}
+
+#[test]
+fn a_link_is_made_for_a_server_that_runs() {
+    let sandbox = Sandbox::new();
+    let none = sandbox.wf(&["serve", "link"]).exits(6);
+    assert!(none.err.contains("wf serve"), "{}", none.err);
+    let mut pages = Pages::open(&sandbox);
+    let link = sandbox.wf(&["serve", "link", "--may", "look"]).exits(0).out;
+    pages.log_in(&link.trim()[pages.origin().len()..]);
+    pages.shows("/", &["Latest runs"]);
+    assert!(pages.own_post("/runs/1/undo", "").starts_with("HTTP/1.1 403 "));
+    let file = std::fs::metadata(sandbox.at(".wf/logins.json")).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600, "only its owner may read it");
+    sandbox.file(".wf/logins.json", "");
+    assert!(
+        pages.ask("/").starts_with("HTTP/1.1 401 "),
+        "with another file in its place, nobody is logged in"
+    );
+    drop(pages);
+    let none = sandbox.wf(&["serve", "link"]).exits(6);
+    assert!(none.err.contains("no server"), "{}", none.err);
 }

@@ -203,7 +203,7 @@ fn a_browser_undoes_a_run_once_and_answers_what_that_asks() {
     assert!(again.starts_with("HTTP/1.1 409 ") && again.contains("is being undone by run"), "{again}");
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
     // The process that the page started waits for the answer, and goes on by it.
-    until("it ends", || pages.ask(&format!("/runs/{undo}")).contains("badge succeeded"));
+    until("it ends", || pages.ask(&format!("/runs/{undo}")).contains("data-state=\"succeeded\""));
     let page = pages.ask(&format!("/runs/{undone}"));
     assert!(page.contains("Undone by") && !page.contains("Undo what"), "{page}");
     pages.shows("/audit?kind=undo_requested", &[&format!("run={undone}")]);
@@ -219,4 +219,129 @@ fn a_browser_that_may_only_look_undoes_nothing() {
     assert!(!pages.ask("/activity").contains("/undo"));
     assert!(pages.own_post(&format!("/runs/{run}/undo"), "").starts_with("HTTP/1.1 403 "));
     assert_eq!(last_run(&sandbox), run, "nothing has started");
+}
+
+const SLOW: &str = "\
+---
+kind: plan
+id: slow
+steps:
+  - {id: wait, idempotent: true, run: 'while ! test -e go; do sleep 0.05; done'}
+---
+";
+
+#[test]
+fn a_browser_cancels_resumes_and_retries() {
+    let sandbox = Sandbox::new();
+    sandbox.file("slow.md", SLOW);
+    let pages = Pages::open(&sandbox);
+    let mut child = sandbox.start(&["run", "slow.md", "-q"]);
+    until("it runs", || pages.ask("/runs").contains("data-state=\"running\""));
+    let run = last_run(&sandbox);
+    pages.shows(&format!("/runs/{run}"), &[&format!("action=\"/runs/{run}/cancel\"")]);
+    let act = |act: &str| pages.own_post(&format!("/runs/{run}/{act}"), "");
+    let refused = act("retry");
+    assert!(refused.starts_with("HTTP/1.1 409 "), "a run that goes on is not retried: {refused}");
+    // Its process dies, and nobody works on it.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("it is interrupted", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"interrupted\""));
+    let resumed = act("resume");
+    assert!(resumed.contains(&format!("location: /runs/{run}\r\n")), "{resumed}");
+    until("it runs", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"running\""));
+    assert!(act("cancel").starts_with("HTTP/1.1 303 "));
+    until("it is cancelled", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"cancelled\""));
+    assert!(act("cancel").starts_with("HTTP/1.1 409 "), "it has ended");
+    sandbox.file("go", "");
+    let began = act("retry");
+    let retry = last_run(&sandbox);
+    assert!(began.contains(&format!("location: /runs/{retry}\r\n")) && retry != run, "{began}");
+    until("it succeeds", || pages.ask(&format!("/runs/{retry}")).contains("data-state=\"succeeded\""));
+    for kind in ["run_cancel_requested", "run_resume_requested", "run_retry_requested"] {
+        pages.shows(&format!("/audit?kind={kind}"), &[&format!("run={run}")]);
+    }
+    pages.shows(&format!("/runs/{run}"), &["Retried as", &retry]);
+    let looking = pages.that_may_look();
+    assert!(!looking.ask(&format!("/runs/{run}")).contains("/retry\""));
+    for act in ["cancel", "resume", "retry"] {
+        assert!(looking.own_post(&format!("/runs/{run}/{act}"), "").starts_with("HTTP/1.1 403 "), "{act}");
+    }
+}
+
+#[test]
+fn an_artifact_is_saved_and_never_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "page.md",
+        "---\nkind: plan\nid: page\nsteps:\n  - {id: make, run: 'mkdir out; printf \"<script>1</script>\" > \"out/a b.html\"', \
+         artifacts: [out/a b.html]}\n---\n",
+    );
+    sandbox.wf(&["run", "page.md"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    let run = last_run(&sandbox);
+    let page = pages.ask(&format!("/runs/{run}"));
+    let link = page.split(&format!("href=\"/runs/{run}/files/")).nth(1).unwrap().split('"').next().unwrap();
+    assert!(link.ends_with("/a%20b.html"), "{link}");
+    let file = pages.ask(&format!("/runs/{run}/files/{link}"));
+    assert!(file.starts_with("HTTP/1.1 200 ") && file.ends_with("<script>1</script>"), "{file}");
+    for header in [
+        "content-disposition: attachment",
+        "content-type: application/octet-stream",
+        "content-security-policy: default-src 'none'; sandbox",
+    ] {
+        assert!(file.contains(header), "{header}: {file}");
+    }
+    let other = "0".repeat(64);
+    assert!(pages.ask(&format!("/runs/{run}/files/{other}/x")).starts_with("HTTP/1.1 404 "));
+}
+
+#[test]
+fn a_page_of_a_run_begins_with_what_failed() {
+    let sandbox = Sandbox::new();
+    sandbox.file("prices.md", super::REFUTED);
+    sandbox.wf(&["run", "prices.md"]).exits(1);
+    let pages = Pages::open(&sandbox);
+    let page = pages.ask(&format!("/runs/{}", last_run(&sandbox)));
+    let failure =
+        page.split("class=\"card failure\"").nth(1).expect("it is there").split("</article>").next().unwrap();
+    for text in ["write", "<dt>check</dt><dd>sum</dd>", "<dt>expected</dt>", "2.00", "<pre>"] {
+        assert!(failure.contains(text), "{text}: {failure}");
+    }
+}
+
+#[test]
+fn a_button_pressed_twice_acts_once() {
+    let sandbox = Sandbox::new();
+    sandbox.file("slow.md", SLOW.replace("while", "test -e fail && while"));
+    sandbox.wf(&["run", "slow.md"]).exits(1);
+    let run = last_run(&sandbox);
+    sandbox.file("fail", "");
+    let pages = Pages::open(&sandbox);
+    let press = || pages.own_post(&format!("/runs/{run}/retry"), "");
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(press);
+        (press(), other.join().unwrap())
+    });
+    let place = |answer: &str| answer.split("location: ").nth(1).unwrap().lines().next().unwrap().to_owned();
+    assert_eq!(place(&one), place(&other));
+    let runs: serde_json::Value = serde_json::from_str(&sandbox.wf(&["runs", "--json"]).out).unwrap();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs}");
+    sandbox.file("go", "");
+    sandbox.until_runs_end();
+}
+
+#[test]
+fn an_address_with_an_odd_number_is_a_page() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/mirror.md", super::GOAL);
+    let pages = Pages::open(&sandbox);
+    for path in [
+        "/runs?page=18446744073709551615",
+        "/runs?state=running&page=18446744073709551615",
+        "/runs?state=failed&page=9223372036854775807",
+        "/goals/mirror?month=2026-9223372036854775807",
+        "/goals/mirror?month=9223372036854775807-1",
+    ] {
+        assert!(pages.ask(path).starts_with("HTTP/1.1 200 "), "{path}");
+    }
 }

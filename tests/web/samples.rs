@@ -10,9 +10,9 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, GoalView, InboxView, LogTailView, MemoryItemView,
-        MemoryView, Notice, RequestView, RunGraph, RunView, ShownValue, SkillListing, SkillLockView,
-        SkillView, StreamView, TaskView, UpcomingSlot,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, GoalView, HourCell, InboxView, LogTailView,
+        MemoryItemView, MemoryView, Notice, RequestView, RunGraph, RunView, ShownValue, SkillListing,
+        SkillLockView, SkillView, StreamView, TaskView, UpcomingSlot,
     },
 };
 use wf_base::{digest::Sha256Digest, keyword::Keyword, name::RunId, time::Moment};
@@ -216,7 +216,16 @@ fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
     let slot = CalendarSlot { at: at(), local: text(), utc: text(), state: text() };
     let day = CalendarDay { day: 1, clock_change: None, slots: vec![slot], more: 0 };
     let weeks = vec![vec![Some(day), None]];
-    let calendar = CalendarMonth { month: text(), earlier: text(), later: text(), zone: text(), weeks };
+    let hours = vec![DayHours { day: 1, cells: vec![HourCell { state: text(), words: text() }] }];
+    let calendar = CalendarMonth {
+        month: text(),
+        earlier: text(),
+        later: text(),
+        zone: text(),
+        weeks,
+        hours,
+        recorded_since: None,
+    };
     let upcoming = vec![UpcomingSlot { at: at(), local: text(), zone: text(), note: None }];
     let goal = json!({"id": null, "path": "goals/x.md", "broken": "2 problems"});
     let goal = GoalView { goal, history: vec![], upcoming, calendar: Some(calendar), autonomy: None };
@@ -333,6 +342,7 @@ fn run_view(run: &RunId) -> RunView {
         is_drawn: true,
         plot: None,
         spending: vec![],
+        failure: None,
         undo: None,
         has_earlier: false,
     }

@@ -58,7 +58,7 @@ fn a_suggestion_is_started_or_dismissed_in_a_browser() {
     assert!(pages.own_post("/suggestions/2/dismiss", "").contains("location: /review\r\n"));
     assert!(pages.own_post("/suggestions/9/dismiss", "").contains("does not exist"));
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
-    until("the run ends", || pages.ask(&format!("/runs/{run}")).contains("badge succeeded"));
+    until("the run ends", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"succeeded\""));
     let review = pages.ask("/review");
     assert!(review.contains("Nothing waits") && !review.contains("Burn it"), "{review}");
     pages.shows("/activity", &["suggestion 1 was accepted", "suggestion 2 was dismissed: Burn it"]);

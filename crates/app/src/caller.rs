@@ -23,7 +23,7 @@ pub trait Caller: Sync {
     /// Shows the diagnostics of files; warnings alone, unless quiet is requested.
     fn diagnostics(&self, files: &[CheckedFile]);
 
-    /// Returns a printer of messages that outlives this.
+    /// Returns a printer of messages with a life of its own.
     fn message_printer(&self) -> Box<dyn Fn(&str) + Send + Sync>;
 
     /// True if details are requested.
@@ -35,18 +35,18 @@ pub trait Caller: Sync {
     /// Asks a person, and returns the line of the answer.
     fn ask(&self, question: &str) -> Result<String, CommandError>;
 
-    /// Returns a reader of the next line of a person that outlives this.
+    /// Returns a reader of the next line of a person, with a life of its own.
     fn line_reader(&self) -> LineReader;
 
     /// Asks a person without showing the answer, and returns its line.
     fn ask_hidden(&self, question: &str) -> Result<String, CommandError>;
 
-    /// Returns what it keeps for its views. A command, which shows one view, keeps nothing.
+    /// Returns the cache of its views. A command, with a single view, has none.
     fn view_resources(&self) -> ViewResources {
         ViewResources::default()
     }
 
-    /// Returns the words for an act of a person: those that make one do it here.
+    /// Returns the words for an act of a person, as the face offers it.
     fn action_words(&self, action: &UserAction) -> String;
 
     /// Returns the text of a remedy, with these words.
@@ -59,12 +59,12 @@ pub trait Caller: Sync {
         error.render(&|action| self.action_words(action))
     }
 
-    /// Shows one line, whatever characters are in it.
+    /// Shows one line, with any characters.
     fn message_line(&self, line: &str) {
         self.message(&format!("{}\n", styled_line(line)));
     }
 
-    /// Shows one line, whatever characters are in it, unless quiet is requested.
+    /// Shows one line, with any characters, unless quiet is requested.
     fn info_line(&self, line: &str) {
         self.info(&format!("{}\n", styled_line(line)));
     }

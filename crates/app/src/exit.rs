@@ -8,7 +8,7 @@ pub enum CliExitCode {
     Ok = 0,
     /// The run failed, or a verification failed.
     RunFailed = 1,
-    /// The command line or the given parameters are wrong, or name something that does not exist.
+    /// The command line or the given parameters are wrong, or name something unknown.
     Usage = 2,
     /// A spec or the configuration is invalid, or uses an unimplemented feature.
     Invalid = 3,

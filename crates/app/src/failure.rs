@@ -47,7 +47,7 @@ impl CommandError {
         self
     }
 
-    /// Adds an act as a remedy, after the text that introduces it.
+    /// Adds an act as a remedy, after its introduction.
     #[must_use]
     pub fn remedy(self, text: &str, action: UserAction) -> Self {
         self.hint(Remedy::from(text).action(action))
@@ -103,7 +103,7 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// The location of the state of plans that belong to no workspace.
+/// The location of the state of plans belonging to no workspace.
 const OUTSIDE: &str = "a plan outside of a workspace (a directory with wf.yaml, or a git repository) \
                        has its state in its own directory";
 

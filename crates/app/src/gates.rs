@@ -20,7 +20,7 @@ use wf_lang::DiskFiles;
 use wf_model::Gate;
 use wf_store::feed::WorkspaceAction;
 
-/// A gate that was evaluated, and what a run would do.
+/// An evaluated gate, and its effect on a run.
 pub struct EvaluatedGate {
     pub outcome: GateOutcome,
     pub ruling: GateRuling,
@@ -75,7 +75,7 @@ async fn pass(gate: &Arc<Gate>, context: GateContext, environment: &GateEnvironm
         let began = environment.environment.clock.now();
         let answer = ask(&gate, context, environment, stop.clone()).await;
         let took = environment.environment.clock.now().since(began).as_millis();
-        pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
+        pass.take_answer(answer.map_err(|unable| unable.reason), u64::try_from(took).unwrap_or(u64::MAX));
     }
     pass.into_outcome()
 }

@@ -14,7 +14,7 @@ use wf_base::{
 };
 use wf_store::LEASE;
 
-/// The variables that control the clock, the ids and the death of `wf` itself, for its tests.
+/// The variables for the clock, the ids and the death of `wf` itself, for its tests.
 pub const FOR_TESTS: [&str; 6] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP", "WF_SEGMENT"];
 
 /// The environment of a process of `wf`, read once: its variables, its folder, its clock and its randomness.
@@ -22,15 +22,15 @@ pub const FOR_TESTS: [&str; 6] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
 /// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](wf_base::failpoint) and
 /// `WF_LEASE` is the length of leases in milliseconds, `WF_SEGMENT` that of a segment of the audit log in bytes. With `WF_WARP` (an instant) a daemon moves its
-/// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for
-/// use refuses them, because knowing the seed means knowing every key that is made.
+/// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program built for
+/// use refuses them, because knowing the seed means knowing every key.
 #[derive(Clone)]
 pub struct Host {
     vars: BTreeMap<String, String>,
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
     test_clock: Option<TestClock>,
-    /// The state folder, where it is not that of the workspace.
+    /// The state folder, if other than that of the workspace.
     state: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ impl Host {
         refuse_test_variables(&vars, cfg!(debug_assertions))?;
         if let Some(plan) = vars.get("WF_CRASH") {
             wf_base::failpoint::arm(plan, role)
-                .map_err(|reason| CommandError::new(CliExitCode::Usage, reason))?;
+                .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
         }
         Self::new(vars, cwd)
     }
@@ -91,7 +91,7 @@ impl Host {
         value.filter(|value| !value.is_empty())
     }
 
-    /// All variables that are text, except those that are for tests of `wf` itself.
+    /// All variables with text, except those for tests of `wf` itself.
     pub fn vars(&self) -> BTreeMap<String, String> {
         let mut vars = self.vars.clone();
         vars.retain(|name, _| !FOR_TESTS.contains(&name.as_str()));
@@ -113,7 +113,7 @@ impl Host {
         Arc::clone(&self.clock)
     }
 
-    /// The clock that a daemon moves itself, in tests.
+    /// The clock moved by a daemon itself, in tests.
     pub fn warp(&self) -> Option<TestClock> {
         self.test_clock.clone()
     }
@@ -123,7 +123,7 @@ impl Host {
         self.clock.now()
     }
 
-    /// The login name of the user who runs `wf`, as far as it is known: `USER`, else `LOGNAME`,
+    /// The login name of the user running `wf`, as far as it is known: `USER`, else `LOGNAME`,
     /// else the system's name for the owner of this process.
     pub fn login(&self) -> Option<String> {
         let name = ["USER", "LOGNAME"].into_iter().find_map(|name| self.var(name));
@@ -147,7 +147,7 @@ impl Host {
         self.var("CI").is_some_and(|value| !is_no(value))
     }
 
-    /// The time a run stays with a process that gives no sign of life.
+    /// The time a run stays with a process giving no sign of life.
     pub fn lease(&self) -> Result<Duration, CommandError> {
         let Some(text) = self.var("WF_LEASE") else {
             return Ok(LEASE);
@@ -196,7 +196,7 @@ fn first_half(bytes: &[u8; 32]) -> [u8; 16] {
     half
 }
 
-/// Refuses variables that are for tests alone, in a program that was not built for them.
+/// Refuses variables for tests alone, in a program for use.
 fn refuse_test_variables(vars: &BTreeMap<String, String>, for_tests: bool) -> Result<(), CommandError> {
     let set = FOR_TESTS.into_iter().find(|name| vars.contains_key(*name));
     match set.filter(|_| !for_tests) {
@@ -216,7 +216,7 @@ fn seeded_bytes(bytes: &mut [u8]) -> Result<(), CommandError> {
     })
 }
 
-/// The clock: that of the system, or one that stands still or that a daemon moves.
+/// The clock: that of the system, or one standing still or moved by a daemon.
 fn clock(
     fixed: Option<&String>,
     end: Option<&String>,

@@ -1,5 +1,5 @@
 //! The way to start this program again: as the supervisor of a run's processes, which is a hidden command, or with a
-//! command that works on the same workspace.
+//! command working on the same workspace.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,7 +19,7 @@ use wf_exec::{
 };
 use wf_store::{StateFolder, StoreError};
 
-/// The word that makes this program a supervisor. It is not a command for users.
+/// The word to start this program as a supervisor. It is not a command for users.
 const SUPERVISOR_ARG: &str = "__keep";
 
 /// This program, even if its file was replaced since it was started.
@@ -80,7 +80,7 @@ pub fn own_program() -> PathBuf {
     }
 }
 
-/// Returns this program, to be started again in its workspace, with the state that is used here. An interrupt at the
+/// Returns this program, to be started again in its workspace, with the state in use here. An interrupt at the
 /// terminal does not reach it.
 pub fn own_command(host: &Host) -> Command {
     #[expect(clippy::disallowed_methods, reason = "this is wf itself, which ends what it starts")]

@@ -1,23 +1,23 @@
 //! The use cases of `wf` above the engine, without a terminal.
 //!
-//! A use case returns its result, or a [`CommandError`] that says what happened and what to do, with the exit
-//! code that it means. What it needs of its environment it asks its [`Caller`], through which it also says on the
+//! A use case returns its result, or a [`CommandError`] saying what happened and what to do, with the exit
+//! code it means. What it needs of its environment it asks its [`Caller`], through which it also says on the
 //! way what its result does not, and asks a person; another face than the command line is another [`Caller`].
 //!
-//! The ground that everything stands on lies in this folder: [`Caller`], [`Host`], [`Workspace`], [`CommandError`], and
-//! the modules of one word about them. The rooms, each of which names mostly rooms below it:
+//! The common ground lies in this folder: [`Caller`], [`Host`], [`Workspace`], [`CommandError`], and
+//! the modules of one word about them. The rooms, each naming mostly rooms below it:
 //!
 //! ```text
-//! room                 what it is                                              what it names, besides `specs`
-//! views                the documents that pages show                           all nouns, state
-//! daemon, resumption   what starts by itself: goals that are due, runs to go on  goals daemon_io approve runs
+//! room                 contents                                                its arrows, besides to `specs`
+//! views                the documents of pages                                  all nouns, state
+//! daemon, resumption   automatic starts: due goals, runs to resume             goals daemon_io approve runs
 //! goals                the files, the ledger and the reconciliations of goals  approve runs state daemon_io
 //! connections, skills  their nouns, with the consent of people                 approve git keys
-//! approve              who may let what run                                    keys skills goals runs
-//! records, replay      what is recorded of runs, and runs with models again    runs state specs
+//! approve              the consent of people to runs                           keys skills goals runs
+//! records, replay      the records of runs, and runs with models again         runs state specs
 //! state                the state, as its owner looks at it and cares for it    approve connections keys runs
-//! runs                 what a run needs, found and opened                      git sessions config approve
-//! authoring, mcp_pin   plans that a model drafts, tools that a person reviews  config
+//! runs                 the needs of a run, found and opened                    git sessions config approve
+//! authoring, mcp_pin   plans drafted by a model, tools reviewed by a person    config
 //! memory               the memory across runs                                  approve keys
 //! daemon_io            the system side of the daemon: alarms, notifications, health
 //! specs                plans and goals, found and read                         config
@@ -25,9 +25,9 @@
 //! ```
 //!
 //! Names lead back up where nouns ask each other: an approval is of a plan with its skills and may be of a goal
-//! (`approve`, `skills`, `goals`), and the queue of a state holds what asks for approval (`state`, `approve`).
+//! (`approve`, `skills`, `goals`), and the queue of a state holds requests for approval (`state`, `approve`).
 //!
-//! Start at [`session`], which opens what a run needs; then [`load`], which reads plans, [`approve`], which decides
+//! Start at [`session`], the opening of a run's needs; then [`load`], the reader of plans, [`approve`], which decides
 //! whether they may run, and the room of a noun.
 //!
 //! **Invariant:** nothing here writes to a standard stream or reads one.
@@ -79,11 +79,16 @@ pub use host::{FOR_TESTS, Host};
 pub use revision::GitRevision;
 pub use run_options::RunOptions;
 pub use runs::{
-    backend, lineage, relied, resume, retry, run_start, run_worktree, session, suggestions, trace, undo,
+    backend, lineage, relied, resume, retry, run_acts, run_start, run_worktree, session, suggestions, trace,
+    undo,
 };
 pub use specs::{collect, load, plans};
 pub use state::{
-    audit_log, backup, call_findings, doctor, logs, queue, reader::StateReader, repair, restore, upgrade,
+    audit_log, backup, call_findings, doctor, logs,
+    private_file::{LockedPrivateFile, PrivateFile, PrivateFileVersion},
+    queue,
+    reader::StateReader,
+    repair, restore, upgrade,
 };
 pub use test_clock::TestClock;
 pub use wf_store::open_regular;

@@ -10,7 +10,7 @@ pub(crate) fn task_name(reader: &StoreReader, run: &RunId, task_id: &TaskId) -> 
     if task_id.item.is_none() {
         return Ok(task_id.to_string());
     }
-    let step_row = reader.step(run, task_id)?;
+    let step_row = reader.steps().find(run, task_id)?;
     Ok(task_id.display_name(step_row.and_then(|row| row.item_key).as_deref()))
 }
 
@@ -22,12 +22,12 @@ pub(crate) fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, pla
     called.unwrap_or_else(|| place.to_owned())
 }
 
-/// Does the same with a state that may be open.
+/// Does the same with a state, if it is open.
 pub fn recorded_task_name(state: Option<&StateReader>, run: &RunId, place: &str) -> String {
     task_name_from_text(state.map(StateReader::store), run, place)
 }
 
-/// Gives the attempt that a run is nested in the name that users read. Of a run that an agent dispatched it is the attempt
+/// Gives the attempt a run is nested in the name users read. Of a run an agent dispatched it is the attempt
 /// of the agent.
 pub(crate) fn name_parent(reader: &StoreReader, row: &mut RunRow) -> Result<(), StoreError> {
     if let Some((above, attempt)) = &mut row.parent {

@@ -17,7 +17,7 @@ use wf_exec::{HostEnv, view};
 use wf_lang::{FileReadError, MAX_FILE, SpecFileSource};
 use wf_model::{JsonObject, Step, StepWork};
 
-/// The number of versions of a file that are examined.
+/// The number of examined versions of a file.
 const MAX_VERSIONS: u32 = 200;
 
 /// The files of a workspace as they are in a revision of its git repository.
@@ -44,7 +44,7 @@ struct GitTreeEntry {
 }
 
 impl GitRevision {
-    /// Finds a revision by any name that git has for it, in the repository of a folder. `state` is
+    /// Finds a revision by any name git has for it, in the repository of a folder. `state` is
     /// the state of its workspace.
     pub fn find(dir: &Path, state: &Path, name: &str, host: &HostEnv) -> Result<Self, CommandError> {
         let repository = GitRepository::find(dir, state, host)?.ok_or_else(|| {
@@ -78,7 +78,7 @@ impl GitRevision {
         Ok(revision)
     }
 
-    /// The folder in which the repository keeps its branches.
+    /// The folder of the repository's branches.
     pub fn git_dir(&self) -> &Path {
         &self.repository.location().common
     }
@@ -105,7 +105,7 @@ impl GitRevision {
     }
 
     /// Selects a file by its path, relative to the top level, or to a folder where it begins with
-    /// `./` or `../`: finds the workspace that it was in then. Returns the path within that.
+    /// `./` or `../`: finds its workspace of then. Returns the path within it.
     pub fn select_file(&mut self, path: &str, dir: &Path) -> Result<String, CommandError> {
         let is_near = path.starts_with("./") || path.starts_with("../");
         let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
@@ -214,13 +214,13 @@ pub fn past_text(host: &Host, workspace: &Workspace, path: &str, digest: Sha256D
     String::from_utf8(bytes).ok()
 }
 
-/// The files of a workspace that its git repository tracks, relative to the workspace; `None`: it is in none.
+/// The files of a workspace its git repository tracks, relative to the workspace; `None`: it is in none.
 pub fn tracked_files(host: &Host, workspace: &Workspace) -> Result<Option<BTreeSet<PathBuf>>, CommandError> {
     let repository = repository(host, workspace)?;
     Ok(repository.map(|repository| repository.tracked_files()).transpose()?)
 }
 
-/// Returns the files that git tracks, if checks of a plan may keep some of them; `None`: they do not, or git does not say.
+/// Returns the files git tracks, if checks of a plan may keep some of them; `None`: they do not, or git is silent.
 pub fn tracked_check_files(
     host: &Host,
     loaded: &LoadedPlan,

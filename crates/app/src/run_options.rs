@@ -11,14 +11,14 @@ const JOBS: &str = "max_parallel";
 const STRICT: &str = "strict";
 const NO_CACHE: &str = "no_cache";
 const PART: &str = "goal";
-/// The key that the store adds.
+/// The key the store adds.
 const DURABILITY: &str = "durability";
 
 /// The options a run is started with that no file contains. They are recorded, so that a run that
 /// is resumed elsewhere stays the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// The number of steps that run concurrently, overriding the plan.
+    /// The number of steps running concurrently, overriding the plan.
     pub jobs: Option<u32>,
     /// Strict acceptance: all checks must pass. Used where neither the plan nor the configuration
     /// decides it.
@@ -28,7 +28,7 @@ pub struct RunOptions {
     pub durability: Option<StoreDurability>,
     /// True if every step runs, regardless of cached results.
     pub no_cache: bool,
-    /// For a goal: the part of a reconciliation that the run is. A goal is not run otherwise.
+    /// For a goal: the part of a reconciliation the run is. A goal is not run otherwise.
     pub part: Option<ReconciliationPart>,
     /// True if it continues work that has reported the problems of the files already. It is not
     /// recorded.
@@ -38,7 +38,7 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// The options of a run that starts here and now.
+    /// The options of a run starting here and now.
     pub fn at_present(host: &Host, jobs: Option<u32>) -> Self {
         let strict = host.in_ci();
         Self { jobs, strict, ..Self::default() }
@@ -51,14 +51,14 @@ impl RunOptions {
         Self { part, ..self }
     }
 
-    /// The same with another durability of the record: one that survives a loss of power, or only a crash.
+    /// The same with another durability of the record: one to survive a loss of power, or only a crash.
     #[must_use]
     pub fn with_durability(self, survives_power_loss: bool) -> Self {
         let durability = if survives_power_loss { StoreDurability::Full } else { StoreDurability::Normal };
         Self { durability: Some(durability), ..self }
     }
 
-    /// The options that a run started with, from its recorded configuration.
+    /// The options a run started with, from its recorded configuration.
     pub fn recorded(config: &Value) -> Self {
         let jobs = config.get(JOBS).and_then(Value::as_u64);
         Self {

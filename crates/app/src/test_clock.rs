@@ -5,7 +5,7 @@ use std::sync::{
 
 use wf_base::time::{Clock, Moment};
 
-/// A clock that its owner moves, for tests: time passes only where nothing has to be waited for.
+/// A clock moved by its owner, for tests: time passes only where nothing has to be waited for.
 #[derive(Clone, Debug)]
 pub struct TestClock {
     now: Arc<AtomicI64>,
@@ -14,13 +14,13 @@ pub struct TestClock {
 }
 
 impl TestClock {
-    /// A clock that stands at an instant, and ends at another.
+    /// A clock standing at an instant, with its end at another.
     pub fn new(now: Moment, end: Moment) -> Self {
         let now = Arc::new(AtomicI64::new(now.millis()));
         Self { now, end }
     }
 
-    /// Moves on to an instant, never back; true if that is before the end.
+    /// Moves on to an instant, never back; true if the end is later.
     pub fn advance_to(&self, to: Option<Moment>) -> bool {
         let to = to.filter(|to| *to < self.end);
         let millis = to.unwrap_or(self.end).millis();

@@ -12,7 +12,7 @@ use wf_store::{
     feed::{BusMessage, MessageBus, WorkspaceAction},
 };
 
-/// A bus, and the auditor that watches it.
+/// A bus, and the auditor watching it.
 pub struct AuditedBus {
     pub bus: MessageBus,
     auditor: Option<Auditor>,
@@ -86,7 +86,7 @@ impl Drop for AuditedBus {
     }
 }
 
-/// Records an act of a command without an engine; the act stands even if that fails.
+/// Records an act of a command without an engine; the act stands even after a failure.
 pub fn record_quietly(caller: &dyn Caller, act: WorkspaceAction) {
     if let Err(error) = record_command_act(caller.host(), act) {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));

@@ -2,7 +2,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::{CliExitCode, CommandError};
 
-/// The folder that runs work in, and the location of their state.
+/// The folder of the work of runs, and the location of their state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
     /// Its root: absolute.
@@ -11,10 +11,10 @@ pub struct Workspace {
     pub state: PathBuf,
 }
 
-/// The file that marks a workspace.
+/// The mark of a workspace, a file.
 pub const CONFIG: &str = "wf.yaml";
 
-/// The file that lists the approvers of a workspace.
+/// The file listing the approvers of a workspace.
 pub const APPROVERS: &str = "approvers.yaml";
 
 impl Workspace {
@@ -38,7 +38,7 @@ impl Workspace {
     }
 }
 
-/// Refuses a path that is not text. Records, messages to the supervisor and variables of steps name
+/// Refuses a path with other bytes than text. Records, messages to the supervisor and variables of steps name
 /// paths as text, and a lossy conversion would name another file, or none.
 pub fn require_utf8(path: &Path) -> Result<(), CommandError> {
     if path.to_str().is_some() {

@@ -3,7 +3,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::PathBuf};
 use crate::{CliExitCode, CommandError, Workspace, git::GitRepository};
 use wf_exec::HostEnv;
 
-/// Returns the files of a workspace that belong to it, relative to its root: those that git tracks, and new ones that it
+/// Returns the own files of a workspace, relative to its root: those git tracks, and new ones it
 /// does not ignore. `None`: it is in no repository, and all files belong to it.
 pub fn workspace_files(workspace: &Workspace, host: &HostEnv) -> Result<Option<Vec<PathBuf>>, CommandError> {
     let failed = |error: crate::git::GitError| {

@@ -42,8 +42,6 @@ pub enum UserAction {
         step: String,
     },
     ShowRun(RunId),
-    /// Shows some run.
-    ShowSomeRun,
     /// Shows the run that this is about.
     ShowThatRun,
     ShowCalls(RunId),
@@ -58,12 +56,9 @@ pub enum UserAction {
         step: Option<String>,
         form: RequestAnswerForm,
     },
-    /// Approves what some run asks for.
-    ApproveSomeRequest,
-    /// Refuses what some run asks for.
-    DenySomeRequest,
     DenyRequest {
         run: RunId,
+        step: Option<String>,
         with_reason: bool,
     },
     /// Approves the plan or the goal in a file.
@@ -103,9 +98,7 @@ pub enum UserAction {
     SignMemory,
     ListSessions,
     BeginSession,
-    SwitchSession,
-    /// Takes some session up again.
-    ResumeSomeSession,
+    SwitchSession(SessionName),
     ListSuggestions,
     /// Lists the suggestions that were decided, too.
     ListAllSuggestions,
@@ -137,6 +130,8 @@ pub enum UserAction {
     ApproveSkill(String),
     ListLocks,
     CreateKey,
+    ListKeys,
+    RotateKey,
     Examine,
     ExamineEverything,
     RestoreBackup,

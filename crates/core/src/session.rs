@@ -67,10 +67,12 @@ impl SessionRefusal {
                     .text(", or begin one: ")
                     .action(UserAction::BeginSession);
             }
-            Self::Known(_) => ("choose another name, or use it: ", UserAction::SwitchSession),
-            Self::Suspended(_) => ("take it up again: ", UserAction::ResumeSomeSession),
-            Self::Active(_) => {
-                ("there is nothing to resume; to make it current: ", UserAction::SwitchSession)
+            Self::Known(name) => {
+                ("choose another name, or use it: ", UserAction::SwitchSession(name.clone()))
+            }
+            Self::Suspended(name) => ("take it up again: ", UserAction::ResumeSession(name.clone())),
+            Self::Active(name) => {
+                ("there is nothing to resume; to make it current: ", UserAction::SwitchSession(name.clone()))
             }
             Self::Over { .. } => ("begin another one: ", UserAction::BeginSession),
         };

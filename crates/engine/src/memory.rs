@@ -1,16 +1,19 @@
 //! Memory in a run: the advice it has for a run that begins, what agents search in it and add to it, and the records
 //! following from the rounds of a run and from the decisions of people.
 //!
-//! **Invariant:** memory advises, and decides nothing: what a run took from it is in the events of the run.
+//! **Invariant:** memory advises, and decides nothing: the advice taken by a run is in its events.
 //! **Invariant:** a record written twice, as after a crash, is there once.
 //!
 //! Only the controller writes, from the findings of its rounds, once they are durable; nothing waits for it (artoo
-//! v0.8, R7, memory writes). Three things differ from this. A megram is written for each alternative that failed, even
+//! v0.8, R7, memory writes). Three things differ from this. A megram is written for each failed alternative, even
 //! if no target was to blame, since a wrong tool is worth knowing. An alternative that passed and is not as written is
-//! recorded as a success of that tool on that target, since nothing else could be exploited. And a change that was
-//! ordered, and has not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
+//! recorded as a success of that tool on that target, since nothing else could be exploited. And a change
+//! ordered, and never tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde_json::Value;
 
@@ -56,7 +59,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     let mut megrams = Vec::new();
     for tool in tools {
         let MegramTags { space, .. } = MegramTags::tool_of_run(tool, None, None);
-        megrams.extend(reader.memory(&MegramSelection::Space(space))?);
+        megrams.extend(reader.memory().megrams(&MegramSelection::Space(space))?);
     }
     let targets: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
     let advices = advise(&megrams, &targets, now);
@@ -64,7 +67,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     recall(session, rules.into_iter().collect(), now);
     let mut avoided = Vec::new();
     if planned {
-        avoided = constraints(&run.plan, &slug(run), &reader.memory(&MegramSelection::All)?, now);
+        avoided = constraints(&run.plan, &slug(run), &reader.memory().megrams(&MegramSelection::All)?, now);
         let declared = |tool_advice: &ToolAdvice| {
             let mut ways = pairs.iter().map(|(way, _)| way);
             ways.any(|way| way.tool == tool_advice.tool && way.target == tool_advice.target)
@@ -86,7 +89,7 @@ pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
 fn recall(session: &EngineSession, megrams: Vec<Sha256Digest>, at: Moment) {
     if !megrams.is_empty() {
         session.note_addition(|| StateAddition::Recall { megrams: megrams.clone(), at });
-        drop(session.store.recall(megrams, at));
+        drop(session.store.memory().recall(megrams, at));
     }
 }
 
@@ -131,7 +134,7 @@ fn constraints(plan: &Plan, intent: &str, megrams: &[Megram], now: Moment) -> Ve
 /// Returns what memory knows about a task, for a planner. What this run has written is told by its rounds.
 pub(crate) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalibration, StoreError> {
     let session = &run.session;
-    let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
+    let mut megrams = session.store.reader()?.memory().megrams(&MegramSelection::All)?;
     megrams.retain(|megram| run.started().is_none_or(|started| megram.created < started));
     let words = format!("{subject} {}", run.intent_text().unwrap_or_default());
     let intent = slug(run);
@@ -151,7 +154,7 @@ pub(crate) fn recalled(
         return Ok(recorded.get(&key).cloned().unwrap_or_default());
     }
     let began = run.account.started_of(&run.ownership.token.run);
-    let mut megrams = session.store.reader()?.memory(&MegramSelection::All)?;
+    let mut megrams = session.store.reader()?.memory().megrams(&MegramSelection::All)?;
     megrams.retain(|megram| began.is_none_or(|began| megram.created < began));
     let task = CalibrationTask { words: task, intent: Some(&MegramTags::slug(task)) };
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
@@ -162,8 +165,8 @@ pub(crate) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<Memory
     let reader = run.session.store.reader()?;
     let scope = NoteScope::of(run.session_name.clone());
     let words = NoteQuery { words: query.text.clone(), scope, ..NoteQuery::default() };
-    let notes = rank(reader.find_notes(&words)?, run.session.clock.now());
-    let megrams = search(&reader.memory(&MegramSelection::All)?, query);
+    let notes = rank(reader.memory().find_notes(&words)?, run.session.clock.now());
+    let megrams = search(&reader.memory().megrams(&MegramSelection::All)?, query);
     if notes.is_empty() {
         return Ok(megrams);
     }
@@ -175,20 +178,40 @@ pub(crate) fn search_all(run: &RunContext, query: &MemoryQuery) -> Result<Memory
 /// The maximum number of new notes of an attempt (Silas 11).
 const MAX_NOTES: usize = 10;
 
-/// Adds a note of an attempt, unless it is known; returns what the agent is told, or why there is no further note.
-pub(crate) fn add_note(run: &RunContext, note: MemoryNote) -> Result<Result<String, String>, StoreError> {
-    let (id, known) = (note.id.short(), run.session.store.reader()?.notes()?);
-    if known.iter().any(|note_before| note_before.id == note.id) {
-        return Ok(Ok(format!("note {id} was known before")));
+/// The end of an attempt's wish to add a note, as its agent is told it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoteOutcome {
+    Added(Sha256Digest),
+    Known(Sha256Digest),
+    /// The attempt has added as many as it may.
+    TooMany,
+}
+
+impl fmt::Display for NoteOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Added(id) => write!(f, "remembered as note {}", id.short()),
+            Self::Known(id) => write!(f, "note {} was known before", id.short()),
+            Self::TooMany => write!(
+                f,
+                "an attempt adds at most {MAX_NOTES} notes, and this one has; nothing is remembered"
+            ),
+        }
+    }
+}
+
+/// Adds a note of an attempt, unless it is known.
+pub(crate) fn add_note(run: &RunContext, note: MemoryNote) -> Result<NoteOutcome, StoreError> {
+    let (id, known) = (note.id, run.session.store.reader()?.memory().notes()?);
+    if known.iter().any(|note_before| note_before.id == id) {
+        return Ok(NoteOutcome::Known(id));
     }
     if known.iter().filter(|note_before| note_before.source == note.source).count() >= MAX_NOTES {
-        let refusal =
-            format!("an attempt adds at most {MAX_NOTES} notes, and this one has; nothing is remembered");
-        return Ok(Err(refusal));
+        return Ok(NoteOutcome::TooMany);
     }
-    run.session.store.add_notes(vec![note.clone()]).wait()?;
+    run.session.store.memory().add_notes(vec![note.clone()]).wait()?;
     run.session.note_addition(|| StateAddition::Note(Box::new(note)));
-    Ok(Ok(format!("remembered as note {id}")))
+    Ok(NoteOutcome::Added(id))
 }
 
 /// Returns the advice from memory on the intent of a plan; `None` if too little is known.
@@ -199,7 +222,7 @@ pub(crate) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, St
     let session = &run.session;
     let (reader, now) = (session.store.reader()?, session.clock.now());
     let slug = slug(run);
-    let megrams = reader.memory(&MegramSelection::Cluster(MegramTags::intent(&slug)))?;
+    let megrams = reader.memory().megrams(&MegramSelection::Cluster(MegramTags::intent(&slug)))?;
     let cluster: Vec<&Megram> = megrams.iter().collect();
     let sums = potentials(&megrams, now);
     let (action, rules) = ruled_action(&cluster).unwrap_or((sums.action, Vec::new()));
@@ -268,10 +291,10 @@ pub(crate) fn remember(run: &RunContext, event: &Event) {
         let megrams = megrams(run, round, event.at);
         let store = &run.session.store;
         if !megrams.is_empty() {
-            drop(store.remember(megrams));
+            drop(store.memory().remember(megrams));
         }
         if !round.goes_on() {
-            drop(store.dream(event.at));
+            drop(store.memory().dream(event.at));
         }
     }
 }
@@ -412,7 +435,7 @@ impl OpenRequests {
                 let external = step.is_some_and(|step| step.untrusted_input().is_some());
                 let (id, plan) = (&run.run_ref.id, run.plan.id());
                 if let Some(decision) = StepDecision::of(id, plan, &ask, given, external) {
-                    drop(run.session.store.note_decision(decision, event.at));
+                    drop(run.session.store.memory().note_decision(decision, event.at));
                 }
             }
             _ => {}

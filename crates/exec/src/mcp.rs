@@ -138,20 +138,19 @@ impl McpLink {
         }
         self.last += 1;
         let line = request(self.last, method, params, self.stateless);
-        let answer = tokio::time::timeout(timeout, self.exchange(&line)).await;
+        let answer = tokio::time::timeout(timeout, self.exchange(method, &line)).await;
         let answer = answer.unwrap_or(Err(McpFailure::TimedOut(timeout)));
-        if let Err(failure) = &answer {
+        if let Err(failure) = &answer
+            && !matches!(failure, McpFailure::Refused { .. })
+        {
             // A line may be half written or half read: nothing that follows can be relied on.
             self.failure.get_or_insert_with(|| failure.clone());
         }
-        match answer? {
-            Ok(result) => Ok(result),
-            Err(reason) => Err(McpFailure::Refused { method: method.to_owned(), reason }),
-        }
+        answer
     }
 
-    /// Sends a line, and waits for the reply: a result, or the reason of a refusal.
-    async fn exchange(&mut self, asked: &[u8]) -> Result<Result<Value, String>, McpFailure> {
+    /// Sends the line of a request, and waits for its result.
+    async fn exchange(&mut self, method: &str, asked: &[u8]) -> Result<Value, McpFailure> {
         let mut reply = Some(asked.to_vec());
         loop {
             if let Some(line) = reply.take() {
@@ -176,8 +175,10 @@ impl McpLink {
                 return Err(McpFailure::TooLong(MAX_LINE));
             }
             match read_message(&next, self.last)? {
-                ServerMessage::Result(result) => return Ok(Ok(result)),
-                ServerMessage::Error(reason) => return Ok(Err(reason)),
+                ServerMessage::Result(result) => return Ok(result),
+                ServerMessage::Error(reason) => {
+                    return Err(McpFailure::Refused { method: method.to_owned(), reason });
+                }
                 ServerMessage::Request(answer) => reply = Some(line(&answer)),
                 ServerMessage::Other => {}
             }

@@ -21,7 +21,7 @@ pub mod wire;
 
 pub use gateway::{
     AllowanceFuture, CallHealth, CallHealthFuture, FailedModelCall, Gateway, ModelCallError, ModelCallResult,
-    ModelKeyError, ModelKeyFuture, ModelKeyResolver, ProcessHealth, TryAllowance, UnlimitedTries,
+    ModelKeyError, ModelKeyFuture, ModelKeyResolver, ProcessHealth, TryAllowance, TryRefusal, UnlimitedTries,
 };
 
 #[cfg(test)]

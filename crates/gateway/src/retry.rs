@@ -126,6 +126,11 @@ pub struct ModelFailure {
 }
 
 impl ModelFailure {
+    /// Makes the failure of a call under a useless configuration.
+    pub fn misconfigured(reason: impl fmt::Display) -> Self {
+        Self::new(ModelFailureKind::Misconfigured, reason.to_string())
+    }
+
     /// Makes a failure with a remedy in its message.
     pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None }

@@ -11,7 +11,7 @@ use wf_base::{
     source::{Span, Spanned},
 };
 
-/// Gives every step the section whose heading is its id: the prose as its briefing, and the fenced
+/// Gives every step the section under its id: the prose as its briefing, and the fenced
 /// block as its script if the front matter names no executor. The rest goes to the plan.
 pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decoder: &mut SpecDecoder<'_>) {
     let has_headings = sections.iter().any(|section| section.heading.is_some());

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that is read, in bytes.
+/// The largest readable file, in bytes.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// The source of spec files. Paths are relative to the workspace.

@@ -309,7 +309,7 @@ impl SpecLoader<'_> {
     }
 }
 
-/// Returns advice for a used path that is no file of a plan.
+/// Returns advice for a used path without the file of a plan.
 fn no_plan(used: &str) -> Option<&'static str> {
     if used.contains("checkout@") {
         Some("remove the step: steps already run in the workspace")

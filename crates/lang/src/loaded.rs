@@ -71,14 +71,14 @@ impl LoadedSpec {
         }
     }
 
-    /// Returns a skill that could be read, with the index of its file.
+    /// Returns a readable skill, with the index of its file.
     pub fn skill(&self, name: &SkillName) -> Option<(usize, &LoadedSkill)> {
         let mut skills = self.skills.iter();
         let (file, skill) = skills.find(|(_, skill)| skill.name == *name)?;
         Some((*file, skill))
     }
 
-    /// Returns the gates of the workspace that could be read, each with the index of its file.
+    /// Returns the readable gates of the workspace, each with the index of its file.
     pub fn system_gates(&self) -> impl Iterator<Item = (usize, &GateSpec)> {
         let gate = |file: &usize| Some((*file, self.gates.get(file)?));
         self.system.iter().filter_map(gate)
@@ -113,7 +113,7 @@ pub fn gate_path(id: &GateId) -> String {
     format!("{GATES}/{id}.md")
 }
 
-/// The folder of the workspace that gates are in.
+/// The folder of gates in the workspace.
 pub const GATES: &str = "gates";
 
 /// Returns the mistakes in naming plans to be suggested: missing ones.

@@ -137,7 +137,7 @@ impl TimingReader<'_> {
         None
     }
 
-    /// Reads a time that comes once.
+    /// Reads a single time.
     fn civil(&mut self, text: &Spanned<String>) -> Option<CivilDateTime> {
         if let Ok(civil) = text.value.parse() {
             return Some(civil);
@@ -253,7 +253,7 @@ fn instant(civil: CivilDateTime, zone: &ScheduleZone, is_end: bool) -> Option<Mo
     Some(once.next(Moment::from_millis(i64::MIN))?.at)
 }
 
-/// Returns the mistake of a goal whose scheduled times are all excluded.
+/// Returns the mistake of a goal with all its scheduled times excluded.
 fn never_due(goal: &GoalSpec, schedule: &GoalSchedule) -> Option<Diagnostic> {
     if schedule.find_open_slot().is_some() {
         return None;

@@ -44,7 +44,7 @@ pub mod schedule;
 pub mod taint;
 
 pub use agents::{
-    agent_skill::{AgentSkill, AgentSkillScript},
+    agent_skill::{AgentSkill, AgentSkillScript, SkillArgsMistake},
     interaction::{AgentInteraction, InteractionMode, InteractionRegister, WorkItemType},
     model_definition::{McpServer, ModelApi, ModelChoice, ModelDefinition, ModelTable},
     mood::{MoodWeights, PersonaChanges, PersonaEvent, PersonaTrait},
@@ -104,7 +104,7 @@ pub use plans::{
     work::{HttpCall, NestedPlan, StepWork, WaitCondition},
 };
 pub use programs::{
-    fetch_host::FetchHost,
+    fetch_host::{FetchHost, FetchHostError},
     sandbox::{
         DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT, DEFAULT_SCRATCH_BYTES, ResourceLimits,
         SandboxPermissions,

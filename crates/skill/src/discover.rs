@@ -1,6 +1,10 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
 use super::{
+    disk::SkillFolderError,
     load,
     skill::{Skill, SkillFinding},
 };
@@ -24,11 +28,26 @@ pub struct SkillSearchFolder {
 /// Access to shelves. The disk at the edge; a table in tests.
 pub trait SkillFolderReader {
     /// Returns the names of the folders on a shelf, in any order; none if there is no such shelf.
-    /// An error is the reason why the whole shelf is left out.
-    fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String>;
+    /// An error leaves out the whole shelf.
+    fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, ShelfError>;
 
-    /// Returns the SKILL.md of a folder, if any. An error is the reason why it cannot be read.
-    fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>>;
+    /// Returns the SKILL.md of a folder, if any.
+    fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, ShelfError>>;
+}
+
+/// The reason why a shelf, or a skill on it, cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ShelfError {
+    #[error("links lead out of the workspace")]
+    LeadsOut,
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    #[error("the directory is a link, which is not followed; replace it with the skill itself")]
+    SkillLink,
+    #[error("SKILL.md is not UTF-8 text")]
+    NotText,
+    #[error("{}; {}", .0.problem, .0.remedy())]
+    Skill(#[from] SkillFolderError),
 }
 
 /// A skill that was found.
@@ -115,8 +134,8 @@ fn first_folders(
     };
     let names = match reader.folders(search_folder) {
         Ok(names) => names,
-        Err(reason) => {
-            leave_out(None, reason);
+        Err(error) => {
+            leave_out(None, error.to_string());
             return first;
         }
     };
@@ -137,15 +156,15 @@ fn first_folders(
 fn loaded_skill(
     search_folder: &SkillSearchFolder,
     folder: String,
-    text: Result<String, String>,
+    text: Result<String, ShelfError>,
 ) -> DiscoveredSkill {
     let (text, skill) = match text {
         Ok(text) => {
             let skill = load(&text, &folder);
             (text, skill)
         }
-        Err(reason) => {
-            let finding = SkillFinding::new("UNREADABLE", Span::default(), reason);
+        Err(error) => {
+            let finding = SkillFinding::new("UNREADABLE", Span::default(), error.to_string());
             (String::new(), Err(vec![finding]))
         }
     };
@@ -155,27 +174,34 @@ fn loaded_skill(
 
 #[cfg(test)]
 mod tests {
-    use super::{OmittedFolders, SkillFolderReader, SkillSearchFolder, discover, shelves};
+    use super::{OmittedFolders, ShelfError, SkillFolderReader, SkillSearchFolder, discover, shelves};
 
     /// Shelf, folder and description; a skill with the description `!` cannot be read.
     struct Table(Vec<(&'static str, String, &'static str)>);
 
     impl SkillFolderReader for Table {
-        fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
+        fn folders(
+            &self,
+            search_folder: &SkillSearchFolder,
+        ) -> Result<impl Iterator<Item = String>, ShelfError> {
             let on = self.0.iter().filter(|(own, ..)| *own == search_folder.shown);
             let names: Vec<String> = on.map(|(_, folder, _)| folder.clone()).collect();
             match names.first() {
-                Some(first) if first == "locked" => Err("it is locked".into()),
+                Some(first) if first == "locked" => Err(ShelfError::LeadsOut),
                 _ => Ok(names.into_iter()),
             }
         }
 
-        fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
+        fn text(
+            &self,
+            search_folder: &SkillSearchFolder,
+            folder: &str,
+        ) -> Option<Result<String, ShelfError>> {
             let is = |(own, name, _): &&(&str, String, &str)| *own == search_folder.shown && name == folder;
             let (_, name, description) = self.0.iter().find(is)?;
             match *description {
                 "" => None,
-                "!" => Some(Err("it is a link".into())),
+                "!" => Some(Err(ShelfError::SkillLink)),
                 text => Some(Ok(format!("---\nname: {name}\n{text}\n---\n"))),
             }
         }
@@ -229,8 +255,10 @@ mod tests {
             reason: reason.into(),
         };
         let reason = "only the first 2000 skill folders, by name, are searched";
-        let expected =
-            [left_out("skills", Some(7), reason), left_out(".claude/skills", None, "it is locked")];
+        let expected = [
+            left_out("skills", Some(7), reason),
+            left_out(".claude/skills", None, "links lead out of the workspace"),
+        ];
         assert_eq!(all.omitted, expected);
     }
 }

@@ -26,8 +26,8 @@ mod yaml;
 
 pub use bundle::{BundleFile, SkillBundle, shebang};
 pub use discover::{
-    DiscoveredSkill, OmittedFolders, SHELVES, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover,
-    shelves,
+    DiscoveredSkill, OmittedFolders, SHELVES, ShelfError, SkillDiscovery, SkillFolderReader,
+    SkillSearchFolder, discover, shelves,
 };
 pub use load::{MAX_TEXT, load};
 pub use origin::{SkillOrigin, SkillOriginError};

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::{reference, words::strip};
+use super::{
+    reference::{self, require, require_text},
+    skill::SkillFinding,
+};
 use wf_base::yaml::YamlNode;
 
 /// One skill of a prompt.
@@ -51,26 +54,18 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns the properties of a skill as the reference package reads them: it requires only a name
-/// and a description. An error is its message.
+/// and a description.
 ///
 /// A list or mapping below `metadata` is given as JSON in a text, where the reference package gives
 /// Python's output.
-pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
-    let root = reference::read_root(text).map_err(|finding| finding.message)?;
-    let get = |key: &str| root.get(key).map(|entry| &entry.value);
-    for key in ["name", "description"] {
-        if get(key).is_none() {
-            return Err(format!("Missing required field in frontmatter: {key}"));
-        }
-    }
+pub fn properties(text: &str) -> Result<Map<String, Value>, SkillFinding> {
+    let root = reference::read_root(text)?;
+    let name = require(&root, "NAME-MISSING", "name")?;
+    let description = require(&root, "DESC-MISSING", "description")?;
     let mut properties = Map::new();
-    for key in ["name", "description"] {
-        let text = strip(get(key).and_then(YamlNode::text).unwrap_or(""));
-        if text.is_empty() {
-            return Err(format!("Field '{key}' must be a non-empty string"));
-        }
-        properties.insert(key.into(), text.into());
-    }
+    properties.insert("name".into(), require_text(name, "NAME-EMPTY", "name")?.into());
+    properties.insert("description".into(), require_text(description, "DESC-EMPTY", "description")?.into());
+    let get = |key: &str| root.get(key).map(|entry| &entry.value);
     for key in ["license", "compatibility", "allowed-tools"] {
         if let Some(node) = get(key) {
             properties.insert(key.into(), node.json());
@@ -137,7 +132,7 @@ mod tests {
             ("---\nname: ''\ndescription: d\n---\n", "Field 'name' must be a non-empty string"),
             ("x", "SKILL.md must start with YAML frontmatter (---)"),
         ] {
-            assert_eq!(properties(text).unwrap_err(), says);
+            assert_eq!(properties(text).unwrap_err().message, says);
         }
     }
 }

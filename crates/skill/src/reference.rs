@@ -138,36 +138,45 @@ fn fields(root: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
         );
         findings.push(SkillFinding::new("FIELDS", root.span, message));
     }
-    match root.get("name") {
-        None => findings.push(missing("NAME-MISSING", "name", root.span)),
-        Some(entry) => findings.extend(name(&entry.value, folder)),
+    match require(root, "NAME-MISSING", "name") {
+        Ok(node) => findings.extend(name(node, folder)),
+        Err(finding) => findings.push(finding),
     }
-    match root.get("description") {
-        None => findings.push(missing("DESC-MISSING", "description", root.span)),
-        Some(entry) => findings.extend(description(&entry.value)),
+    match require(root, "DESC-MISSING", "description") {
+        Ok(node) => findings.extend(description(node)),
+        Err(finding) => findings.push(finding),
     }
     let compatibility = root.get("compatibility");
     findings.extend(compatibility.and_then(|entry| self::compatibility(&entry.value)));
     findings
 }
 
-fn missing(code: &'static str, field: &str, span: Span) -> SkillFinding {
-    let message = format!("Missing required field in frontmatter: {field}");
-    SkillFinding::new(code, span, message)
+/// Returns a field that must be there.
+pub(super) fn require<'n, 'a>(
+    root: &'n YamlNode<'a>,
+    code: &'static str,
+    field: &str,
+) -> Result<&'n YamlNode<'a>, SkillFinding> {
+    root.get(field).map(|entry| &entry.value).ok_or_else(|| {
+        SkillFinding::new(code, root.span, format!("Missing required field in frontmatter: {field}"))
+    })
 }
 
-/// Returns the text of a value that is not blank.
-fn filled<'n>(node: &'n YamlNode<'_>) -> Option<&'n str> {
-    node.text().filter(|text| !strip(text).is_empty())
+/// Returns the text of a field that must not be blank, without blanks around it.
+pub(super) fn require_text<'n>(
+    node: &'n YamlNode<'_>,
+    code: &'static str,
+    field: &str,
+) -> Result<&'n str, SkillFinding> {
+    node.text().map(strip).filter(|text| !text.is_empty()).ok_or_else(|| {
+        SkillFinding::new(code, node.span, format!("Field '{field}' must be a non-empty string"))
+    })
 }
 
 fn name(node: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
-    match filled(node) {
-        None => {
-            let message = "Field 'name' must be a non-empty string";
-            vec![SkillFinding::new("NAME-EMPTY", node.span, message)]
-        }
-        Some(text) => name_rules(&normal(strip(text)), folder, node.span),
+    match require_text(node, "NAME-EMPTY", "name") {
+        Ok(text) => name_rules(&normal(text), folder, node.span),
+        Err(finding) => vec![finding],
     }
 }
 
@@ -209,11 +218,10 @@ pub(super) fn name_rules(name: &str, folder: &str, span: Span) -> Vec<SkillFindi
 }
 
 fn description(node: &YamlNode<'_>) -> Option<SkillFinding> {
-    let Some(text) = filled(node) else {
-        let message = "Field 'description' must be a non-empty string";
-        return Some(SkillFinding::new("DESC-EMPTY", node.span, message));
-    };
-    let count = length(text);
+    if let Err(finding) = require_text(node, "DESC-EMPTY", "description") {
+        return Some(finding);
+    }
+    let count = length(node.text().unwrap_or_default());
     let message = format!("Description exceeds {MAX_DESCRIPTION} character limit ({count} chars)");
     (count > MAX_DESCRIPTION).then(|| SkillFinding::new("DESC-LEN", node.span, message))
 }

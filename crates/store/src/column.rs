@@ -1,5 +1,5 @@
 use rusqlite::{
-    ToSql,
+    Row, RowIndex, ToSql,
     types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef},
 };
 use serde::{
@@ -7,10 +7,15 @@ use serde::{
     de::{DeserializeOwned, IntoDeserializer, value::StrDeserializer},
 };
 
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// The value for no item in a column part of a key.
 pub(super) const NO_ITEM: i64 = -1;
+
+/// Returns a number as a column holds it, or the highest it can hold.
+pub(super) fn integer(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
 
 /// A column holding JSON.
 pub(super) struct JsonColumn<T>(pub T);
@@ -23,6 +28,57 @@ pub(super) struct MomentColumn(pub Moment);
 
 /// A column holding an item, or [`NO_ITEM`].
 pub(super) struct ItemColumn(pub Option<u32>);
+
+/// The columns of a row, by their types; `_if`: a column that may be NULL.
+pub(super) trait RowColumns {
+    fn json<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<T>;
+    fn json_if<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<Option<T>>;
+    fn word<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<T>;
+    fn word_if<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<Option<T>>;
+    fn moment(&self, column: impl RowIndex) -> rusqlite::Result<Moment>;
+    fn moment_if(&self, column: impl RowIndex) -> rusqlite::Result<Option<Moment>>;
+    fn item(&self, column: impl RowIndex) -> rusqlite::Result<Option<u32>>;
+    fn run(&self, column: impl RowIndex) -> rusqlite::Result<RunId>;
+    fn run_if(&self, column: impl RowIndex) -> rusqlite::Result<Option<RunId>>;
+}
+
+impl RowColumns for Row<'_> {
+    fn json<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<T> {
+        self.get(column).map(|JsonColumn(value)| value)
+    }
+
+    fn json_if<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<Option<T>> {
+        Ok(self.get::<_, Option<_>>(column)?.map(|JsonColumn(value)| value))
+    }
+
+    fn word<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<T> {
+        self.get(column).map(|WordColumn(word)| word)
+    }
+
+    fn word_if<T: DeserializeOwned>(&self, column: impl RowIndex) -> rusqlite::Result<Option<T>> {
+        Ok(self.get::<_, Option<_>>(column)?.map(|WordColumn(word)| word))
+    }
+
+    fn moment(&self, column: impl RowIndex) -> rusqlite::Result<Moment> {
+        self.get(column).map(|MomentColumn(moment)| moment)
+    }
+
+    fn moment_if(&self, column: impl RowIndex) -> rusqlite::Result<Option<Moment>> {
+        Ok(self.get::<_, Option<_>>(column)?.map(|MomentColumn(moment)| moment))
+    }
+
+    fn item(&self, column: impl RowIndex) -> rusqlite::Result<Option<u32>> {
+        self.get(column).map(|ItemColumn(item)| item)
+    }
+
+    fn run(&self, column: impl RowIndex) -> rusqlite::Result<RunId> {
+        self.get(column).map(|run: String| RunId::from_stored(run))
+    }
+
+    fn run_if(&self, column: impl RowIndex) -> rusqlite::Result<Option<RunId>> {
+        Ok(self.get::<_, Option<String>>(column)?.map(RunId::from_stored))
+    }
+}
 
 impl<T: DeserializeOwned> FromSql for JsonColumn<T> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, types::FromSqlError};
 
 use crate::{files::folder::FileTypeError, lease::run_lease::RunLease, log::chain::BrokenChain};
 use wf_base::{
@@ -222,6 +222,54 @@ fn of_program(program: Option<&String>) -> String {
 
 fn lease_loss_reason(by: Option<u32>) -> String {
     by.map_or_else(|| "was released".into(), |pid| format!("was taken over by process {pid}"))
+}
+
+/// A failure of a job or a query, before it is known in which database.
+#[derive(Debug)]
+pub(crate) enum QueryError {
+    Sqlite(rusqlite::Error),
+    /// An event differs from what was written.
+    Broken(BrokenChain),
+    /// Another error, which names its database itself if it is about one.
+    Store(StoreError),
+}
+
+/// The result of a job or a query.
+pub(crate) type QueryResult<T> = Result<T, QueryError>;
+
+impl QueryError {
+    /// Returns the error as one of the database at a path.
+    pub(crate) fn at(self, path: &Path) -> StoreError {
+        match self {
+            Self::Sqlite(error) => StoreError::sqlite(path, &error),
+            Self::Broken(broken) => StoreError::Broken { path: path.into(), broken },
+            Self::Store(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for QueryError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<FromSqlError> for QueryError {
+    fn from(error: FromSqlError) -> Self {
+        Self::Sqlite(error.into())
+    }
+}
+
+impl From<BrokenChain> for QueryError {
+    fn from(broken: BrokenChain) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<StoreError> for QueryError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 impl StoreError {

@@ -20,8 +20,17 @@
 //! ```
 //!
 //! One name leads back up: a reader holds the projections it folded (`db::reader` names `projections`). All rooms use
-//! `error`, the failures of all rooms, and `column`, the columns of rows. [`feed`] is apart from all of this: the messages
-//! about events, once they are durable.
+//! `error`, the failures of all rooms, `column`, the columns of rows, and `query`, the statements of a connection. [`feed`] is
+//! apart from all of this: the messages about events, once they are durable.
+//!
+//! A table, or a few that change together, has one type, such as [`GoalTable`]. Its methods are the queries for a reader,
+//! `reader.goals().all()`, and the changes for a store, `store.goals().pause(..)`. They take it by value, so no reference to a reader
+//! outlives the call, over an `await`. `access` lists the tables: a reader and a store have no other methods about rows, except those
+//! of a store about leases, locks and permits. Within a job there is no reader: rooms use functions over the connection there, and
+//! the methods of the tables call these, too.
+//!
+//! A job or a query fails with a `QueryError`, which names no file. The writer and the reader add the path of their database
+//! where it ends.
 //!
 //! Start at [`Store`] and [`StoreReader`] in `db`, then follow a batch: `tables::batch`, `log::tail`,
 //! `projections::project`. Most other files are one table or one query, and read alone.
@@ -35,6 +44,7 @@
 
 pub mod feed;
 
+mod access;
 mod column;
 mod db;
 mod error;
@@ -44,6 +54,7 @@ mod lease;
 mod log;
 mod maintenance;
 mod projections;
+mod query;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -52,7 +63,8 @@ mod views;
 pub use db::{fence::RunFence, reader::StoreReader, store::Store, ticket::WriteTicket};
 pub use error::{StoreError, allow_no_state};
 pub use events::{
-    log_row::LogRow,
+    log_row::{LogRow, LogTable},
+    run_events::EventTable,
     verification::{head, verify_chain, verify_chain_after},
 };
 pub use files::{
@@ -86,27 +98,33 @@ pub use maintenance::{
     upgrade::{OpenRun, StateUpgrade},
 };
 pub use projections::{
-    cache::{CacheEntry, CacheLookup, UnrecordedResult},
+    cache::{CacheEntry, CacheLookup, CacheTable, UnrecordedResult},
     difference::{ColumnDifference, ProjectionDifference},
 };
 pub use tables::{
-    answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED},
+    answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, ApprovalTable, DENIED},
     batch::{AppendResult, EventBatch, NewRun},
     claim::ReconciliationClaim,
-    connections::{ConnectionApprovalUse, ConnectionRow},
-    cycles::{GoalBlock, ReconciliationEnd, ReconciliationRow, SlotBlock},
-    goals::{GoalRow, LedgerGoal, SlotRow},
+    connections::{ConnectionApprovalUse, ConnectionRow, ConnectionTable},
+    goals::{GoalRow, GoalTable, LedgerGoal},
     health::CallLedger,
-    memory::MegramSelection,
+    memory::{MegramSelection, MemoryTable},
     opinions::{RepairFeedback, RepairRow},
-    outbox::{NotificationRow, UndeliveredNotification},
-    suggestions::SUGGESTION,
+    outbox::{NotificationRow, NotificationTable, UndeliveredNotification},
+    reconciliations::{ReconciliationEnd, ReconciliationRow, ReconciliationTable},
+    sessions::SessionTable,
+    slots::{GoalBlock, SlotBlock, SlotRow, SlotTable, SlotTally},
+    suggestions::{SUGGESTION, SuggestionTable},
     undo::UNDO_OF,
 };
 pub use views::{
-    find::FindError,
-    idle::LeftRow,
-    page::{ArtifactPage, StepPage, StepSelection, StepTimes},
+    leases::LeaseTable,
     reader_pool::{ReaderPool, ViewReader},
+    runs::{FindError, RunTable},
+    sources::SourceTable,
+    tasks::{
+        ArtifactPage, ArtifactTable, AttemptTable, CheckTable, LeftRow, StepPage, StepSelection, StepTable,
+        StepTimes,
+    },
     view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow},
 };

@@ -1,8 +1,11 @@
 //! The server of a backend: as `wf.yaml` names it, and the connection to it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use temporalio_client::{Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions};
+use temporalio_client::{
+    Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions,
+    errors::{ClientConnectError, ClientNewError},
+};
 
 use wf_app::{
     CONFIG, CliExitCode, CommandError, Host,
@@ -39,10 +42,24 @@ pub fn configured_backend(host: &Host, name: &str) -> Result<Backend, CommandErr
 
 /// The reason why there is no connection.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot reach the Temporal server at {address}: {reason}")]
+#[error("cannot reach the Temporal server at {address}: {fault}")]
 pub struct ConnectError {
     pub address: String,
-    pub reason: String,
+    pub fault: ConnectFault,
+}
+
+/// The fault that keeps a connection from being made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectFault {
+    #[error("it is no URL: {0}")]
+    Address(#[from] url::ParseError),
+    /// A file for TLS cannot be read.
+    #[error("cannot read {}, which `tls.{key}` names: {cause}", .path.display())]
+    TlsFile { key: &'static str, path: PathBuf, cause: std::io::Error },
+    #[error(transparent)]
+    Connection(#[from] ClientConnectError),
+    #[error(transparent)]
+    Client(#[from] ClientNewError),
 }
 
 /// Connects to the server of a backend, with its key, if it has one. Its files are in a workspace.
@@ -52,28 +69,34 @@ pub async fn connect(
     key: Option<String>,
     identity: String,
 ) -> Result<Client, ConnectError> {
-    let address = backend.address.clone();
-    let failed = |reason: String| ConnectError { address: address.clone(), reason };
-    let target = address.parse::<url::Url>().map_err(|error| failed(format!("it is no URL: {error}")))?;
-    let tls = tls(&backend.tls, root).map_err(failed)?;
+    let connected = connect_client(backend, root, key, identity).await;
+    connected.map_err(|fault| ConnectError { address: backend.address.clone(), fault })
+}
+
+async fn connect_client(
+    backend: &TemporalBackend,
+    root: &Path,
+    key: Option<String>,
+    identity: String,
+) -> Result<Client, ConnectFault> {
+    let target = backend.address.parse::<url::Url>()?;
+    let tls = tls(&backend.tls, root)?;
     let options = ConnectionOptions::new(target)
         .identity(identity)
         .maybe_api_key(key)
         .maybe_tls_options(tls)
         .connect_timeout(std::time::Duration::from_secs(10))
         .build();
-    let connection = Connection::connect(options).await.map_err(|error| failed(error.to_string()))?;
-    let options = ClientOptions::new(backend.namespace.clone()).build();
-    Client::new(connection, options).map_err(|error| failed(error.to_string()))
+    let connection = Connection::connect(options).await?;
+    Ok(Client::new(connection, ClientOptions::new(backend.namespace.clone()).build())?)
 }
 
 /// Reads the files for TLS; `None`: there are none.
-fn tls(files: &TlsFiles, root: &Path) -> Result<Option<TlsOptions>, String> {
-    let read = |key: &str, file: &Option<String>| {
+fn tls(files: &TlsFiles, root: &Path) -> Result<Option<TlsOptions>, ConnectFault> {
+    let read = |key: &'static str, file: &Option<String>| {
         let read = |file: &String| {
             let path = root.join(file);
-            let bytes = std::fs::read(&path);
-            bytes.map_err(|error| format!("cannot read {}, which `tls.{key}` names: {error}", path.display()))
+            std::fs::read(&path).map_err(|cause| ConnectFault::TlsFile { key, path, cause })
         };
         file.as_ref().map(read).transpose()
     };

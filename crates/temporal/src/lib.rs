@@ -36,10 +36,14 @@ mod run;
 mod worker;
 mod workflows;
 
-pub use connect::{ConnectError, configured_backend, connect};
+pub use connect::{ConnectError, ConnectFault, configured_backend, connect};
 pub use files::{findings, objects, tree};
 pub use follower::follow::{FollowError, follow, say};
-pub use goals::{keeper as goal_keeper, program::answer_goal_request, workflow as goal_workflow};
+pub use goals::{
+    keeper as goal_keeper,
+    program::{GoalProgramError, answer_goal_request},
+    workflow as goal_workflow,
+};
 pub use locks::queue as lock_queue;
 pub use messages::{command, goal_order, order};
 pub use run::{driver, plan::RunPlans, progress::DriverError};

@@ -9,8 +9,13 @@ use wf_app::{CliExitCode, CommandError, Host, config::Backend, goals::GoalAnswer
 use wf_engine::FromBackend;
 use wf_exec::{agent_tool, sandbox};
 use wf_temporal::{
-    WorkerPlace, answer_goal_request, configured_backend, connect, follow, log_line, say, work,
+    ConnectError, FollowError, GoalProgramError, WorkerFailure, WorkerPlace, answer_goal_request,
+    configured_backend, connect, follow, log_line, say, work,
 };
+
+/// The commands of `wf`, for the readers of a worker's log.
+#[path = "../../../src/actions.rs"]
+mod actions;
 
 /// Runs of wf on Temporal.
 #[derive(Parser, Debug)]
@@ -66,51 +71,74 @@ fn main() -> ExitCode {
     );
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(reason) if is_follow => {
-            say(&FromBackend::Failed(reason));
+        Err(error) if is_follow => {
+            say(&FromBackend::Failed(error.to_string()));
             ExitCode::FAILURE
         }
-        Err(reason) if is_goal => {
-            say(&GoalAnswer::Failed(reason));
+        Err(error) if is_goal => {
+            say(&GoalAnswer::Failed(error.to_string()));
             ExitCode::FAILURE
         }
-        Err(reason) => {
-            log_line(&format!("error: {reason}"));
+        Err(error) => {
+            log_line(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(command: WorkerCommand) -> Result<(), String> {
+/// The reason why this program fails.
+#[derive(Debug, thiserror::Error)]
+enum WorkerProgramError {
+    #[error("cannot start threads: {0}")]
+    Threads(std::io::Error),
+    /// The workspace does not have the backend, or its key.
+    #[error("{0}")]
+    Workspace(String),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Worker(#[from] WorkerFailure),
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+    #[error(transparent)]
+    Goal(#[from] GoalProgramError),
+}
+
+impl From<CommandError> for WorkerProgramError {
+    fn from(error: CommandError) -> Self {
+        Self::Workspace(error.message)
+    }
+}
+
+fn run(command: WorkerCommand) -> Result<(), WorkerProgramError> {
     // Clients of object stores take the provider of the process; that there is one already is no mistake.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("cannot start threads: {error}"))?;
+    let runtime = runtime.map_err(WorkerProgramError::Threads)?;
     let role = if matches!(command, WorkerCommand::Worker { .. }) { "worker" } else { "follower" };
-    let host = Host::read_as(role).map_err(|error| error.message)?;
+    let host = Host::read_as(role)?;
     let done = runtime.block_on(async {
         match command {
             WorkerCommand::Worker { backend, queues, folder, identity } => {
                 let identity = identity.unwrap_or_else(|| std::process::id().to_string());
-                let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
-                let client = connect(&backend.temporal, &host.workspace().root, key, identity.clone()).await;
-                let client = client.map_err(|error| error.to_string())?;
-                let place = WorkerPlace { folder, queues, identity, host };
-                work(&backend, client, place).await.map_err(|error| error.to_string())
+                let (backend, key) = backend_of(&host, &backend)?;
+                let client =
+                    connect(&backend.temporal, &host.workspace().root, key, identity.clone()).await?;
+                let action_words = actions::command_text;
+                work(&backend, client, WorkerPlace { folder, queues, identity, host, action_words }).await?;
             }
             WorkerCommand::Follow { backend } => {
-                let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
-                let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await;
-                let client = client.map_err(|error| error.to_string())?;
-                follow(&backend, client, &host).await.map_err(|error| error.to_string())
+                let (backend, key) = backend_of(&host, &backend)?;
+                let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await?;
+                follow(&backend, client, &host).await?;
             }
             WorkerCommand::Goal { backend } => {
-                let (backend, key) = backend_of(&host, &backend).map_err(|error| error.message)?;
-                let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await;
-                let client = client.map_err(|error| error.to_string())?;
-                answer_goal_request(&backend, &client, &host).await.map_err(|error| error.to_string())
+                let (backend, key) = backend_of(&host, &backend)?;
+                let client = connect(&backend.temporal, &host.workspace().root, key, "wf".to_owned()).await?;
+                answer_goal_request(&backend, &client, &host).await?;
             }
         }
+        Ok(())
     });
     // A thread may still read standard input, which ends only with whoever started this program.
     runtime.shutdown_background();

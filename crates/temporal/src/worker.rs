@@ -12,7 +12,10 @@ use wf_app::{Host, config::Backend};
 use crate::{
     files::objects::Objects,
     goals::{activities::GoalActivities, workflow::GoalWorkflow},
-    host::{site::Sites, worker_life::WorkerLife},
+    host::{
+        site::Sites,
+        worker_life::{ActionText, WorkerLife},
+    },
     run::{driver::DEFAULT_QUEUE, plan::RunPlans},
     workflows::{
         activities::{WorkActivities, WorkflowLedgers},
@@ -35,6 +38,8 @@ pub struct WorkerPlace {
     pub identity: String,
     /// Its environment.
     pub host: Host,
+    /// The words for acts of people in its log.
+    pub action_words: ActionText,
 }
 
 /// The reason why a worker ended.
@@ -57,11 +62,12 @@ pub enum WorkerFailure {
 
 /// Works until the process is told to end.
 pub async fn work(backend: &Backend, client: Client, place: WorkerPlace) -> Result<(), WorkerFailure> {
-    let WorkerPlace { folder, queues, identity, host } = place;
+    let WorkerPlace { folder, queues, identity, host, action_words } = place;
     let objects = Objects::open(&backend.objects)?;
     let own_queue = format!("{HOST_QUEUE}{identity}");
     let ledgers = Arc::new(WorkflowLedgers);
-    let sites = Arc::new(Sites::new(&folder, host, own_queue.clone(), objects.clone(), ledgers)?);
+    let sites = Sites::new(&folder, host, action_words, own_queue.clone(), objects.clone(), ledgers)?;
+    let sites = Arc::new(sites);
     let (plans, life) = (Arc::new(RunPlans::default()), Arc::new(WorkerLife::default()));
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(failed)?;
     let mut task_queues = vec![own_queue];

@@ -60,7 +60,7 @@ pub fn until_more_runs(farm: &Farm, count: usize) {
 fn reconciliations(farm: &Farm) -> Vec<ReconciliationRow> {
     farm.wf(&["audit", "verify"]).exits(0).says("valid");
     let reader = StoreReader::open(&farm.path("space/.wf")).unwrap();
-    let mut all = reader.cycles(&PlanId::parse("sum").unwrap(), 1000).unwrap();
+    let mut all = reader.reconciliations().latest(&PlanId::parse("sum").unwrap(), 1000).unwrap();
     all.reverse();
     all
 }

@@ -7,7 +7,8 @@ use wf_base::{
 use wf_core::{
     agent::{ChildChoice, ChildRequest, ChildStart},
     machine::{
-        AttemptEnd, ChildEnd, Effect, InputKind, RequestedTool, RunOutcome, ToolCallEnd, ToolCallId, WorkExit,
+        AttemptEnd, ChildEnd, Effect, InputKind, ModelCall, RequestedTool, RunOutcome, ToolCallEnd,
+        ToolCallId, ToolOrder, WorkExit,
     },
 };
 use wf_engine::NestedRun;
@@ -67,7 +68,7 @@ impl Dispatching {
     fn end_call(&mut self, position: u32) {
         let is_it = |job: &Job| match job {
             Job::Effect(effect) => {
-                matches!(&**effect, Effect::CallTool { id, .. } if id.position == position)
+                matches!(&**effect, Effect::CallTool(ToolOrder { id, .. }) if id.position == position)
             }
             _ => false,
         };
@@ -159,7 +160,9 @@ async fn runs_of_an_agent_go_on_beside_it_and_it_waits_for_all() {
     run.end("one", &first, WorkExit::Completed);
     run.end_call(2);
     let (_, _, job) = run.take(|_| true);
-    assert!(matches!(&job, Job::Effect(effect) if matches!(**effect, Effect::CallModel { call: 2, .. })));
+    assert!(
+        matches!(&job, Job::Effect(effect) if matches!(**effect, Effect::CallModel(ModelCall { call: 2, .. })))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,7 +237,7 @@ async fn the_runs_of_an_agent_that_ends_end_before_it() {
     run.end_run("one", WorkExit::Cancelled);
     let (key, _, job) = run.take(|_| true);
     let Job::Effect(end) = job else { panic!("{job:?}") };
-    assert!(matches!(*end, Effect::EndAgent { .. }), "{end:?}");
+    assert!(matches!(*end, Effect::EndAgent(_)), "{end:?}");
     run.report(key, InputKind::Ended(AttemptEnd::new(end.attempt().unwrap(), WorkExit::Cancelled)));
     assert_eq!(run.driven.driver.outcome(), Some(RunOutcome::Cancelled));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use wf_base::time::Moment;
-use wf_core::machine::{AttemptUsage, Effect, Event, InputKind, Machine, RunOutcome};
+use wf_core::machine::{AttemptUsage, Effect, Event, InputKind, Machine, ModelCall, RunOutcome};
 use wf_engine::WorkClaim;
 use wf_model::JsonObject;
 use wf_temporal::{
@@ -93,7 +93,7 @@ async fn an_agent_whose_host_is_lost_is_briefed_anew_at_any_other() {
     let commands = driven.report(key, vec![briefed()], false);
     let (key, queue, effect) = driven.only_work(&commands);
     assert_eq!(queue, "wf-host-w");
-    assert!(matches!(effect, Effect::CallModel { .. }), "{effect:?}");
+    assert!(matches!(effect, Effect::CallModel(_)), "{effect:?}");
     let commands = driven.step(Occurrence::Lost { key });
     let (_, queue, effect) = driven.only_work(&commands);
     assert_eq!(queue, "here");
@@ -116,10 +116,10 @@ async fn what_an_agent_left_is_checked_at_any_host() {
     let (key, _, start) = driven.only_work(&commands);
     let commands = driven.report(key, vec![briefed()], false);
     let (key, queue, effect) = driven.only_work(&commands);
-    assert!(matches!(effect, Effect::CallModel { .. }) && queue == "wf-host-w", "{effect:?}");
+    assert!(matches!(effect, Effect::CallModel(_)) && queue == "wf-host-w", "{effect:?}");
     let mut commands = driven.report(key, vec![replied(&start, Vec::new())], false);
     let (key, queue, effect) = driven.only_work(&commands);
-    assert!(matches!(effect, Effect::EndAgent { .. }) && queue == "wf-host-w", "{effect:?}");
+    assert!(matches!(effect, Effect::EndAgent(_)) && queue == "wf-host-w", "{effect:?}");
     commands = driven.report(key, vec![ended(&start)], false);
     for name in ["looks", "works"] {
         let (key, queue, effect) = driven.only_work(&commands);
@@ -158,7 +158,7 @@ async fn an_agent_begins_no_call_while_the_run_is_drained() {
     assert_eq!(queue, "wf-host-w");
     assert!(matches!(effect, Effect::Watch { agent: Some(_), .. }), "{effect:?}");
     let commands = driven.report(key, vec![briefed()], false);
-    assert!(matches!(driven.only_work(&commands).2, Effect::CallModel { call: 1, .. }));
+    assert!(matches!(driven.only_work(&commands).2, Effect::CallModel(ModelCall { call: 1, .. })));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -252,7 +252,7 @@ impl Farm {
         let mut open = vec![(String::new(), RunId::from_stored(self.run()))];
         let mut runs = BTreeMap::new();
         while let Some((above, run)) = open.pop() {
-            for (nested, attempt) in reader.children(&run).unwrap() {
+            for (nested, attempt) in reader.runs().children(&run).unwrap() {
                 open.push((format!("{above}/{attempt}"), nested));
             }
             runs.insert(above, run.to_string());
@@ -271,15 +271,18 @@ impl Farm {
     /// Returns the events of a run, as recorded in the workspace.
     pub fn events(&self, run: &str) -> Vec<Value> {
         let state = self.path("space").join(".wf");
-        let events =
-            StoreReader::from_whole_log(&state).unwrap().events(&RunId::from_stored(run), 0).unwrap();
+        let events = StoreReader::from_whole_log(&state)
+            .unwrap()
+            .events()
+            .of_run(&RunId::from_stored(run), 0)
+            .unwrap();
         events.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect()
     }
 
     /// Returns the answers to a request of a run that the workspace has.
     pub fn answers(&self, run: &str, request: u32) -> Vec<String> {
         let reader = StoreReader::from_whole_log(&self.path("space").join(".wf")).unwrap();
-        let answers = reader.answers(&RunId::from_stored(run), request).unwrap();
+        let answers = reader.approvals().answers(&RunId::from_stored(run), request).unwrap();
         answers.into_iter().map(|answer| answer.token).collect()
     }
 

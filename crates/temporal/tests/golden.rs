@@ -44,9 +44,9 @@ fn add_programs(farm: &Farm, text: &str) {
 
 /// Returns the end of a run as the record of the workspace shows it.
 fn end_of(reader: &StoreReader, run: &RunId) -> Option<ReconciliationRunEnd> {
-    let row = reader.run(run).unwrap();
+    let row = reader.runs().get(run).unwrap();
     let RunState::Ended(outcome) = row.state else { return None };
-    let own = reader.checks(run).unwrap().into_iter().filter(|check| check.step.is_none());
+    let own = reader.checks().of_run(run).unwrap().into_iter().filter(|check| check.step.is_none());
     let checks = own.map(|check| check.verdict).collect();
     let (reason, is_accepted) = (row.reason, row.accepted.is_some());
     Some(ReconciliationRunEnd { outcome, reason, is_accepted, checks })
@@ -68,7 +68,7 @@ fn end(farm: &Farm, folder: &Path, plan: &str, on: &[&str]) -> (Option<i32>, Sto
     }
     let reader = StoreReader::from_whole_log(&folder.join(".wf")).unwrap();
     let run = RunId::from_stored(run);
-    let events = reader.events(&run, 0).unwrap();
+    let events = reader.events().of_run(&run, 0).unwrap();
     assert_eq!(
         ReconciliationRunEnd::of_events(events.iter().map(|(_, event)| &event.fact)),
         end_of(&reader, &run)

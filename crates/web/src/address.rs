@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// An address of a site that is refused.
+/// A refused address of a site.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SiteAddressError {
     /// The text is no address to listen at.

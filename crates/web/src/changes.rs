@@ -1,4 +1,4 @@
-//! The news that the log has grown: one watcher for all browsers, and a stream of server-sent events for each.
+//! The news of a grown log: one watcher for all browsers, and a stream of server-sent events for each.
 //!
 //! An event has the version of all views as its id and nothing else: whoever was away learns the new version
 //! from the first event, and asks for its page again.
@@ -9,17 +9,23 @@ use axum::response::{
     Sse,
     sse::{Event, KeepAlive},
 };
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::sync::watch;
-use wf_app::{CommandError, views};
+use wf_app::{Caller as _, CommandError, views};
 
-use crate::{caller::PageCaller, limits::StreamPlace};
+use crate::{caller::PageCaller, limits::StreamPlace, logins::Logins, site::Site, template::build};
 
 /// The pause between two looks at the log.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The pause after a state could not be read, or while there is none.
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The shortest time between two news for a page.
+const NEWS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The time between two looks at the login of a page.
+const LOGIN_INTERVAL: Duration = Duration::from_secs(3);
 
 /// The version of all views while there is no state.
 const NO_STATE: &str = "0";
@@ -52,23 +58,61 @@ fn look(caller: &PageCaller, sender: &watch::Sender<String>) {
     }
 }
 
-/// Returns the version of all views; `None` if there is no state. It is read anew each time: a state that was restored is
+/// Returns the version of all views; `None` if there is no state. It is read anew each time: a restored state is
 /// another file.
 fn version(caller: &PageCaller) -> Result<Option<String>, CommandError> {
     let reader = views::state_reader(caller)?;
     reader.map(|reader| views::view_version(caller, &reader)).transpose()
 }
 
-/// Returns a stream with an event for the log as it is, and one for each time it grew.
+/// A stream of news for one page.
+struct NewsStream {
+    log: watch::Receiver<String>,
+    logins: Arc<Logins>,
+    clock: Arc<PageCaller>,
+    /// The key of its browser.
+    key: String,
+    _place: StreamPlace,
+}
+
+impl NewsStream {
+    /// Waits for the next version; `None` once the login of the browser has ended.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            tokio::select! {
+                changed = self.log.changed() => {
+                    changed.ok()?;
+                    return Some(self.log.borrow_and_update().clone());
+                }
+                () = tokio::time::sleep(LOGIN_INTERVAL) => {
+                    if !self.logins.is_open(&self.key, self.clock.host().now()) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a stream with the build of the server, an event for the log as it is, and one for each time it grew, of which
+/// there are two a second at most. It ends with the login.
 pub(crate) fn event_stream(
-    mut log: watch::Receiver<String>,
+    site: &Site,
+    key: String,
     place: StreamPlace,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
+    let mut log = site.log.clone();
     log.mark_changed();
-    let events = stream::unfold((log, place), |(mut log, place)| async move {
-        log.changed().await.ok()?;
-        let version = log.borrow_and_update().clone();
-        Some((Ok(Event::default().id(&version).event("log").data(&version)), (log, place)))
+    let (logins, clock) = (Arc::clone(&site.logins), site.caller());
+    let news = NewsStream { log, logins, clock, key, _place: place };
+    let events = stream::unfold((news, true), |(mut news, is_first)| async move {
+        if !is_first {
+            tokio::time::sleep(NEWS_INTERVAL).await;
+        }
+        let version = news.next().await?;
+        Some((Ok(Event::default().id(&version).event("log").data(&version)), (news, false)))
     });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+    let build = Event::default().event("build").data(build());
+    Sse::new(stream::once(async { Ok(build) }).chain(events))
+        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }

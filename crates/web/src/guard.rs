@@ -36,7 +36,8 @@ pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        // A file is sent with a stricter policy of its own.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
@@ -91,10 +92,13 @@ pub(crate) async fn require_operator(
     if access < LoginAccess::Operate {
         return may_only_look(&site);
     }
-    if let Some(key) = login_key(&site, request.headers()) {
-        site.logins.renew(key, site.host().now());
+    let key = login_key(&site, request.headers()).map(str::to_owned);
+    let response = next.run(request).await;
+    // What was refused is no operation.
+    if let Some(key) = key.filter(|_| response.status().is_success() || response.status().is_redirection()) {
+        site.logins.renew(&key, site.host().now());
     }
-    next.run(request).await
+    response
 }
 
 /// Returns the page for a browser that wants more than to look.

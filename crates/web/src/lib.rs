@@ -21,6 +21,7 @@
 //! a browser allowed to operate, the runs it undoes, the suggestions it decides, and the secrets it enters where a setup waits for them: these are in no page.
 
 mod address;
+mod assets;
 mod caller;
 mod changes;
 mod guard;
@@ -32,11 +33,12 @@ mod rate;
 mod respond;
 mod server;
 mod site;
+mod state_mark;
 mod template;
 
 pub use address::{SiteAddress, SiteAddressError};
-pub use logins::LinkError;
-pub use server::{BindError, WebServer};
+pub use logins::{LinkError, LoginAccess};
+pub use server::{BindError, WebServer, add_link};
 pub use site::SiteOptions;
 
 #[cfg(test)]

@@ -9,7 +9,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::rate::{RateLimit, RateUse};
+use wf_app::{PrivateFile, PrivateFileVersion};
 use wf_base::{digest::Sha256Digest, time::Moment};
+
+/// The file of the logins in the state folder.
+pub(crate) const LOGIN_FILE: &str = "logins.json";
 
 /// The time after which a link is no longer valid.
 const LINK_TIME: Duration = Duration::from_mins(15);
@@ -19,6 +23,12 @@ const IDLE_TIME: Duration = Duration::from_hours(12);
 
 /// The time after which a login ends, however it is used.
 pub(crate) const MAX_TIME: Duration = Duration::from_hours(24 * 7);
+
+/// The most addresses of sites that are known.
+const MAX_ORIGINS: usize = 8;
+
+/// The precision of the time of the last request: it is written no more often.
+const LAST_PRECISION: Duration = Duration::from_mins(5);
 
 /// The most browsers, and the most links nobody has opened; the oldest give way.
 const MAX_LOGINS: usize = 64;
@@ -46,94 +56,156 @@ pub enum LoginAccess {
 }
 
 /// The keys of links nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
-/// looked up by digest: how long taking says nothing about a key.
+/// looked up by digest: how long taking says nothing about a key. They are in a file, so that a browser stays logged in
+/// when the server is started anew.
 #[derive(Debug, Default)]
 pub(crate) struct Logins {
-    /// The time without an operation after which a browser may only look; `None`: as long as its login.
+    /// The time without an operation after which a browser that is let in may only look; `None`: as long as its login.
     expires_after: Option<Duration>,
-    links: Mutex<BTreeMap<Sha256Digest, LoginLink>>,
-    browsers: Mutex<BTreeMap<Sha256Digest, Login>>,
+    file: Option<PrivateFile>,
+    table: Mutex<VersionedTable>,
+    posts: Mutex<BTreeMap<Sha256Digest, RateUse>>,
     wrong_links: Mutex<RateUse>,
     wrong_tokens: Mutex<RateUse>,
 }
 
+/// The logins as the file has them.
+#[derive(Debug, Default)]
+struct VersionedTable {
+    version: Option<PrivateFileVersion>,
+    table: LoginTable,
+}
+
+/// The links and the browsers, by the digests of their keys.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct LoginTable {
+    /// The addresses of the sites that servers have opened, the last one first.
+    #[serde(default)]
+    origins: Vec<String>,
+    links: BTreeMap<Sha256Digest, LoginLink>,
+    browsers: BTreeMap<Sha256Digest, Login>,
+}
+
 /// A link nobody has opened.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct LoginLink {
     since: Moment,
     access: LoginAccess,
 }
 
 /// A browser that was let in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Login {
     access: LoginAccess,
     since: Moment,
     last: Moment,
-    posts: RateUse,
     /// The time of its last operation.
     operated: Moment,
+    /// The time without an operation after which it may only look, in milliseconds, as the server that let it in has it;
+    /// `None`: as long as its login.
+    #[serde(default)]
+    expires_after: Option<i64>,
 }
 
 impl Login {
+    /// True if it has not operated for too long. It stays so: a new link gives the access back.
+    fn is_expired(self, now: Moment) -> bool {
+        let time =
+            self.expires_after.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
+        time.is_some_and(|time| now.since(self.operated) > time)
+    }
+
     fn is_over(self, now: Moment) -> bool {
         now.since(self.last) > IDLE_TIME || now.since(self.since) > MAX_TIME
     }
 }
 
 impl Logins {
-    /// Returns no logins, whose access to operate expires after a time without an operation.
-    pub fn new(expires_after: Option<Duration>) -> Self {
-        Self { expires_after, ..Self::default() }
+    /// Returns the logins of a file, whose access to operate expires after a time without an operation.
+    pub fn new(expires_after: Option<Duration>, file: Option<PrivateFile>) -> Self {
+        Self { expires_after, file, ..Self::default() }
+    }
+
+    /// Notes the address of the site, for links that other processes make.
+    pub fn add_origin(&self, origin: &str) {
+        self.change(|table| {
+            table.origins.retain(|known| known != origin);
+            table.origins.insert(0, origin.to_owned());
+            table.origins.truncate(MAX_ORIGINS);
+        });
+    }
+
+    /// Returns the addresses of the sites that this process and others have opened, the last one first.
+    pub fn origins(&self) -> Vec<String> {
+        self.current().table.origins.clone()
     }
 
     /// Returns the key of a new link giving an access.
     pub fn add_link(&self, access: LoginAccess, now: Moment) -> Result<String, LinkError> {
         let key = random_key()?;
-        let mut links = lock(&self.links);
-        links.retain(|_, link| now.since(link.since) <= LINK_TIME);
-        make_room(&mut links, |link| link.since);
-        links.insert(digest(&key), LoginLink { since: now, access });
+        self.change(|table| {
+            table.links.retain(|_, link| now.since(link.since) <= LINK_TIME);
+            make_room(&mut table.links, |link| link.since);
+            table.links.insert(digest(&key), LoginLink { since: now, access });
+        });
         Ok(key)
     }
 
     /// True if a link is valid. It stays so.
     pub fn is_link(&self, link: &str, now: Moment) -> bool {
-        lock(&self.links).get(&digest(link)).is_some_and(|link| now.since(link.since) <= LINK_TIME)
+        let current = self.current();
+        current.table.links.get(&digest(link)).is_some_and(|link| now.since(link.since) <= LINK_TIME)
     }
 
     /// Uses up the key of a link, and returns the key of the browser that opened it; `None` if the link is not valid.
     pub fn open(&self, link: &str, now: Moment) -> Result<Option<String>, LinkError> {
-        let link = lock(&self.links).remove(&digest(link));
-        let Some(link) = link.filter(|link| now.since(link.since) <= LINK_TIME) else {
+        if !self.is_link(link, now) {
             return Ok(None);
-        };
+        }
         let key = random_key()?;
-        let mut browsers = lock(&self.browsers);
-        browsers.retain(|_, login| !login.is_over(now));
-        make_room(&mut browsers, |login| login.last);
-        let posts = RateUse::default();
-        browsers
-            .insert(digest(&key), Login { access: link.access, since: now, last: now, posts, operated: now });
-        Ok(Some(key))
+        let is_opened = self.change(|table| {
+            let Some(LoginLink { access, .. }) = table.links.remove(&digest(link)) else {
+                return false;
+            };
+            table.browsers.retain(|_, login| !login.is_over(now));
+            make_room(&mut table.browsers, |login| login.last);
+            let expires_after = self.expires_after.and_then(|time| i64::try_from(time.as_millis()).ok());
+            let login = Login { access, since: now, last: now, operated: now, expires_after };
+            table.browsers.insert(digest(&key), login);
+            true
+        });
+        Ok(is_opened.then_some(key))
     }
 
     /// Returns the access of the browser with a key; `None` if it was not let in, or its login has ended.
     pub fn access(&self, key: &str, now: Moment) -> Option<LoginAccess> {
-        let mut browsers = lock(&self.browsers);
-        let login = browsers.get_mut(&digest(key)).filter(|login| !login.is_over(now))?;
-        login.last = now;
-        // It stays so: a new link gives the access back.
-        if self.expires_after.is_some_and(|time| now.since(login.operated) > time) {
-            login.access = LoginAccess::Look;
+        let key = digest(key);
+        let login = *self.current().table.browsers.get(&key).filter(|login| !login.is_over(now))?;
+        if now.since(login.last) > LAST_PRECISION {
+            self.change(|table| {
+                if let Some(login) = table.browsers.get_mut(&key) {
+                    login.last = now;
+                }
+            });
         }
-        Some(login.access)
+        Some(if login.is_expired(now) { LoginAccess::Look } else { login.access })
+    }
+
+    /// True if the login of the browser with a key has not ended. That is no use of it.
+    pub fn is_open(&self, key: &str, now: Moment) -> bool {
+        self.current().table.browsers.get(&digest(key)).is_some_and(|login| !login.is_over(now))
     }
 
     /// Counts a change the browser with a key asks for; the error is the time until it may.
     pub fn take_post(&self, key: &str, now: Moment) -> Result<(), Duration> {
-        let mut browsers = lock(&self.browsers);
-        browsers.get_mut(&digest(key)).map_or(Ok(()), |login| login.posts.take(POST_RATE, now))
+        if !self.is_open(key, now) {
+            return Ok(());
+        }
+        let mut posts = lock(&self.posts);
+        if posts.len() > MAX_LOGINS {
+            posts.clear();
+        }
+        posts.entry(digest(key)).or_default().take(POST_RATE, now)
     }
 
     /// Counts a link that is not valid; the error is the time until the next one is looked at. A valid one is never
@@ -154,14 +226,56 @@ impl Logins {
 
     /// Notes an operation of the browser with a key, which renews its access.
     pub fn renew(&self, key: &str, now: Moment) {
-        if let Some(login) = lock(&self.browsers).get_mut(&digest(key)) {
-            login.operated = now;
-        }
+        self.change(|table| {
+            if let Some(login) = table.browsers.get_mut(&digest(key)).filter(|login| !login.is_expired(now)) {
+                login.operated = now;
+            }
+        });
     }
 
     /// Ends the login of a browser.
     pub fn close(&self, key: &str) {
-        lock(&self.browsers).remove(&digest(key));
+        self.change(|table| table.browsers.remove(&digest(key)));
+    }
+
+    /// Returns the logins as the file has them now. Without a file, or one that cannot be read, those of this process.
+    fn current(&self) -> MutexGuard<'_, VersionedTable> {
+        let mut current = lock(&self.table);
+        if let Some(file) = &self.file {
+            current.follow(file);
+        }
+        current
+    }
+
+    /// Changes the logins, here and in the file. Where that cannot be written, they end with the server.
+    fn change<T>(&self, change: impl FnOnce(&mut LoginTable) -> T) -> T {
+        let mut current = lock(&self.table);
+        let Some(file) = &self.file else {
+            return change(&mut current.table);
+        };
+        let locked = file.lock();
+        current.follow(file);
+        let result = change(&mut current.table);
+        let text = serde_json::to_string(&current.table).unwrap_or_default();
+        if locked.and_then(|locked| locked.replace(&text)).is_ok() {
+            current.version = file.version();
+        }
+        result
+    }
+}
+
+impl VersionedTable {
+    /// Reads the file if another process has changed it.
+    fn follow(&mut self, file: &PrivateFile) {
+        let version = file.version();
+        // A state that is made anew has no such file: its server goes on.
+        if version == self.version || version.is_none() {
+            return;
+        }
+        // With another file in its place, nobody is logged in.
+        let text = file.read().ok().flatten();
+        let table = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        *self = Self { version, table };
     }
 }
 
@@ -220,7 +334,7 @@ mod tests {
     #[test]
     fn a_browser_that_does_not_operate_may_only_look_after_a_while() {
         let minute = |minute: i64| Moment::from_millis(minute * 60_000);
-        let logins = Logins::new(Some(Duration::from_mins(30)));
+        let logins = Logins::new(Some(Duration::from_mins(30)), None);
         let link = logins.add_link(LoginAccess::Operate, minute(0)).unwrap();
         let key = logins.open(&link, minute(0)).unwrap().unwrap();
         assert_eq!(logins.access(&key, minute(30)), Some(LoginAccess::Operate));

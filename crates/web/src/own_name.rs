@@ -22,7 +22,7 @@ pub(crate) async fn find_own_name(root: &Path) -> Option<String> {
 }
 
 /// Returns the name of the cookie with the key of a browser. Browsers send a cookie to all ports of a host, so each workspace
-/// and port has its own; they take the prefix of one that is sent encrypted to mean: from this very host.
+/// and port has its own; to them the prefix of an encrypted one means: from this very host.
 pub(crate) fn cookie_name(address: &SiteAddress, root: &Path) -> String {
     let (digits, port) = (workspace_digits(root), address.listen.port());
     let prefix = if address.is_encrypted() { "__Host-" } else { "" };

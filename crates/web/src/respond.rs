@@ -1,11 +1,12 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    extract::State,
+    extract::{Request, State},
     http::{
         StatusCode,
-        header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER},
+        header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER},
     },
+    middleware::Next,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -19,7 +20,7 @@ pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
     (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
 }
 
-/// Reads a view and returns its page, away from the thread that answers; the page of its error if it cannot be read.
+/// Reads a view and returns its page, away from the answering thread; the page of its error if it cannot be read.
 pub(crate) async fn view<T: Serialize>(
     site: &Site,
     template: &'static str,
@@ -33,6 +34,18 @@ pub(crate) async fn view<T: Serialize>(
         Ok(Some(page)) => page,
         Ok(None) => missing(site),
         Err(error) => failure(site, &error),
+    }
+}
+
+/// Answers that a page is the one that the browser has, if it is.
+pub(crate) async fn answer_unchanged(request: Request, next: Next) -> Response {
+    let known = request.headers().get(IF_NONE_MATCH).cloned();
+    let response = next.run(request).await;
+    match (known, response.headers().get(ETAG)) {
+        (Some(known), Some(tag)) if known == *tag => {
+            (StatusCode::NOT_MODIFIED, [(ETAG, known)]).into_response()
+        }
+        _ => response,
     }
 }
 

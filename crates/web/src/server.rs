@@ -1,4 +1,9 @@
-use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::{SocketAddr, ToSocketAddrs as _},
+    time::Duration,
+};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -12,11 +17,11 @@ use tokio::{
 };
 
 use crate::{
-    logins::{LinkError, LoginAccess},
+    logins::{LOGIN_FILE, LinkError, LoginAccess, Logins},
     own_name::find_own_name,
     site::{Site, SiteOptions},
 };
-use wf_app::Host;
+use wf_app::{Host, PrivateFile};
 
 /// The most connections at once; more wait.
 const MAX_CONNECTIONS: usize = 512;
@@ -28,6 +33,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_HEAD_SIZE: usize = 16 * 1024;
 const MAX_HEADERS: usize = 100;
 
+/// The longest time for a server of this machine to accept a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The pause after a connection could not be accepted, for lack of file descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
@@ -37,6 +45,36 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 pub struct BindError {
     address: SocketAddr,
     error: io::Error,
+}
+
+/// Returns the address of a page that lets a browser in, with an access, to a site of the workspace that another process
+/// serves; `None`: no server answers, or the link cannot be written for it.
+pub fn add_link(host: &Host, access: LoginAccess) -> Result<Option<String>, LinkError> {
+    let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
+    let logins = Logins::new(None, file());
+    let Some(origin) = logins.origins().into_iter().find(|origin| is_served(origin)) else {
+        return Ok(None);
+    };
+    let key = logins.add_link(access, host.now())?;
+    let is_written = Logins::new(None, file()).is_link(&key, host.now());
+    Ok(is_written.then(|| link_address(&origin, &key)))
+}
+
+/// True if a server answers at the address of a site; of one behind a proxy, which may be on another machine, the proxy.
+fn is_served(origin: &str) -> bool {
+    let (scheme, name) = origin.split_once("://").unwrap_or(("http", origin));
+    let default_port = if scheme == "https" { 443 } else { 80 };
+    let has_port = name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let name = if has_port { name.to_owned() } else { format!("{name}:{default_port}") };
+    let addresses = name.to_socket_addrs().into_iter().flatten();
+    addresses
+        .into_iter()
+        .any(|address| std::net::TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok())
+}
+
+/// Returns the address of the page of a link.
+pub(crate) fn link_address(origin: &str, key: &str) -> String {
+    format!("{origin}/login?key={key}")
 }
 
 /// A server of the pages of a workspace.
@@ -55,7 +93,9 @@ impl WebServer {
         let own_name =
             if address.may_have_own_name() { find_own_name(&host.workspace().root).await } else { None };
         let address = address.at(bound).with_own_name(own_name);
-        Ok(Self { listener, site: Site::new(host, SiteOptions { address, ..options }) })
+        let site = Site::new(host, SiteOptions { address, ..options });
+        site.logins.add_origin(&site.address.origin());
+        Ok(Self { listener, site })
     }
 
     /// Returns the address of a page that lets the browser opening it in, to operate, once and within some minutes.

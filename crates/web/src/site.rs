@@ -10,17 +10,19 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{
     address::SiteAddress,
+    assets,
     caller::{ActionWords, PageCaller},
     changes, guard, limits,
     limits::RequestLimits,
-    logins::{LinkError, LoginAccess, Logins},
+    logins::{LOGIN_FILE, LinkError, LoginAccess, Logins},
     own_name::cookie_name,
     pages,
     pages::metrics::CountedMetrics,
     respond,
+    server::link_address,
     template::PageTemplates,
 };
-use wf_app::{Caller as _, CliExitCode, CommandError, Host};
+use wf_app::{Caller as _, CliExitCode, CommandError, Host, PrivateFile};
 
 /// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes
 /// memory.
@@ -65,13 +67,14 @@ pub(crate) struct Site {
 impl Site {
     /// Opens the site of a workspace.
     pub fn new(host: Host, options: SiteOptions) -> Self {
+        let login_file = PrivateFile::new(&host.workspace(), LOGIN_FILE);
         let cookie = cookie_name(&options.address, &host.workspace().root).into();
         let caller = Arc::new(PageCaller::new(host, options.action_words));
         Self {
             cookie,
             address: Arc::new(options.address),
             metrics: CountedMetrics::new(options.metrics_token.as_deref()),
-            logins: Arc::new(Logins::new(options.operate_for)),
+            logins: Arc::new(Logins::new(options.operate_for, Some(login_file))),
             templates: Arc::new(PageTemplates::new()),
             log: changes::watch_log(Arc::clone(&caller)),
             limits: Arc::new(RequestLimits::new()),
@@ -87,6 +90,10 @@ impl Site {
         self.caller.failure_text(failure)
     }
 
+    pub fn caller(&self) -> Arc<PageCaller> {
+        Arc::clone(&self.caller)
+    }
+
     /// Returns the environment.
     pub fn host(&self) -> &Host {
         self.caller.host()
@@ -95,10 +102,10 @@ impl Site {
     /// Returns the address of a page that lets one browser in, with an access.
     pub fn add_link(&self, access: LoginAccess) -> Result<String, LinkError> {
         let key = self.logins.add_link(access, self.host().now())?;
-        Ok(format!("{}/login?key={key}", self.address.origin()))
+        Ok(link_address(&self.address.origin(), &key))
     }
 
-    /// Reads a view, away from the thread that answers.
+    /// Reads a view, away from the answering thread.
     pub async fn read<T: Send + 'static>(
         &self,
         view: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
@@ -157,13 +164,7 @@ impl Site {
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
             .route("/login", get(pages::login::link).post(pages::login::login))
-            .route("/login.js", get(pages::login::script))
-            .route("/style.css", get(pages::style))
-            .route("/live.js", get(pages::script))
-            .route("/log.js", get(pages::log::script))
-            .route("/sign.js", get(pages::sign_script))
-            .route("/key.js", get(pages::key_script))
-            .route("/goal.js", get(pages::goal_script))
+            .merge(assets::router())
             .merge(behind_login)
             .merge(self.limited(Router::new().route("/metrics", get(pages::metrics::metrics))))
             .fallback(respond::no_page)
@@ -175,10 +176,11 @@ impl Site {
 
     /// Returns pages of which only so many are made at once.
     fn limited(&self, pages: Router<Self>) -> Router<Self> {
+        let pages = pages.layer(from_fn(respond::answer_unchanged));
         pages.layer(from_fn_with_state(self.clone(), limits::limit_pages))
     }
 
-    /// Returns the pages that show something.
+    /// Returns the pages with content.
     fn views(&self) -> Router<Self> {
         let pages = Router::new()
             .route("/", get(pages::run::list_changes))
@@ -190,6 +192,7 @@ impl Site {
             .route("/runs/{run}/diff", get(pages::run::diff))
             .route("/runs/{run}/steps/{step}", get(pages::run::step))
             .route("/runs/{run}/steps/{step}/log.txt", get(pages::log::whole))
+            .route("/runs/{run}/files/{digest}/{name}", get(pages::files::download))
             .route("/goals", get(pages::goals::goals))
             .route("/goals/{goal}", get(pages::goals::goal))
             .route("/activity", get(pages::audit::activity))
@@ -210,6 +213,9 @@ impl Site {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
             .route("/runs/{run}/undo", post(pages::run::undo))
+            .route("/runs/{run}/cancel", post(pages::run::cancel))
+            .route("/runs/{run}/resume", post(pages::run::resume))
+            .route("/runs/{run}/retry", post(pages::run::retry))
             .route("/suggestions/{number}/accept", post(pages::goals::post_acceptance))
             .route("/suggestions/{number}/dismiss", post(pages::goals::post_dismissal))
             .route("/goals/{goal}/pause", post(pages::goals::pause))

@@ -2,7 +2,10 @@
 //! mark: pages show plans, messages and output others wrote.
 
 use axum::{
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{
+        StatusCode,
+        header::{CONTENT_TYPE, ETAG, HeaderName},
+    },
     response::{IntoResponse, Response},
 };
 use minijinja::{
@@ -10,8 +13,13 @@ use minijinja::{
 };
 use serde::Serialize;
 
-use crate::respond::plain;
+use crate::{
+    assets,
+    respond::plain,
+    state_mark::{badge, mark},
+};
 use wf_base::{
+    digest::Sha256Digest,
     time::Moment,
     units::{elapsed, moment},
     untrusted::untrusted,
@@ -53,8 +61,12 @@ impl PageTemplates {
         // A key that no view has is a mistake of a template, and would look like an empty value.
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
         environment.set_formatter(print);
+        environment.add_filter("badge", badge);
+        environment.add_filter("mark", mark);
         environment.add_filter("when", when);
         environment.add_filter("took", took);
+        environment.add_filter("file_name", |path: &str| file_name(path).to_owned());
+        environment.add_filter("last_lines", last_lines);
         environment.add_filter("short", short);
         environment.add_filter("text", text);
         environment.add_filter("coded", coded);
@@ -64,6 +76,7 @@ impl PageTemplates {
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
         environment.add_filter("encoded", encoded);
+        environment.add_global("build", build());
         for (name, source) in TEMPLATES {
             // Tests render each of them.
             let _ = environment.add_template(name, source);
@@ -71,9 +84,18 @@ impl PageTemplates {
         Self(environment)
     }
 
-    /// Returns a page, made from a view that was read when all views had a version.
+    /// Returns a page, made from a view that was read when all views had a version. Its tag changes with what it shows,
+    /// and not with the version.
     pub fn page<T: Serialize>(&self, log: &str, template: &str, view: &T) -> Response {
-        self.render(StatusCode::OK, template, context! { view => Value::from(Serde(view)), log })
+        let html = match self.html(template, context! { view => Value::from(Serde(view)), log => "" }) {
+            Ok(html) => html,
+            Err(error) => return unmade(template, &error),
+        };
+        let digest = Sha256Digest::of_bytes(html.as_bytes()).short();
+        // The digest of a version has no characters with a meaning in HTML.
+        let versioned = format!("data-log=\"{log}\" data-page=\"{digest}\"");
+        let html = html.replacen("data-log=\"\"", &versioned, 1);
+        (StatusCode::OK, html_headers(), [(ETAG, format!("\"{digest}\""))], html).into_response()
     }
 
     /// Returns a page saying why another one is not shown. One for a browser not allowed to look has no other links.
@@ -95,13 +117,27 @@ impl PageTemplates {
 
     fn render(&self, status: StatusCode, template: &str, values: Value) -> Response {
         match self.html(template, values) {
-            Ok(html) => (status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response(),
-            Err(error) => {
-                let reason = format!("a bug in wf: the page {template} cannot be made: {error}\n");
-                plain(StatusCode::INTERNAL_SERVER_ERROR, &reason)
-            }
+            Ok(html) => (status, html_headers(), html).into_response(),
+            Err(error) => unmade(template, &error),
         }
     }
+}
+
+fn html_headers() -> [(HeaderName, &'static str); 1] {
+    [(CONTENT_TYPE, "text/html; charset=utf-8")]
+}
+
+/// Says that a template does not fit its view.
+fn unmade(template: &str, error: &minijinja::Error) -> Response {
+    let reason = format!("a bug in wf: the page {template} cannot be made: {error}\n");
+    plain(StatusCode::INTERNAL_SERVER_ERROR, &reason)
+}
+
+/// Returns a digest of all that a browser keeps of a page: another one means that the server was updated.
+pub(crate) fn build() -> String {
+    let sources = TEMPLATES.iter().map(|(_, source)| source.as_bytes());
+    let scripts = assets::ASSETS.iter().map(|asset| asset.text.as_bytes());
+    Sha256Digest::of_parts(sources.chain(scripts)).short()
 }
 
 /// Prints a value: escaped, and with marks in place of what would hide.
@@ -118,7 +154,7 @@ fn when(value: &str) -> Value {
     let Ok(at) = Moment::parse(value) else {
         return Value::from(value);
     };
-    Value::from_safe_string(format!("<time datetime=\"{at}\">{}</time>", moment(at)))
+    Value::from_safe_string(format!("<time datetime=\"{at}\">{} UTC</time>", moment(at)))
 }
 
 /// Returns the time between two instants, without milliseconds where nobody worked.
@@ -130,6 +166,17 @@ fn took(from: &str, to: &str, idle_ms: Option<u64>) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Returns the name of a file, without the folders above it.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the last lines of a text.
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines.get(lines.len().saturating_sub(count)..).unwrap_or_default().join("\n")
 }
 
 /// Returns the first digits of the id of a run.
@@ -229,7 +276,7 @@ mod tests {
     fn times_are_shown_to_the_second() {
         assert_eq!(
             when("2026-11-21T09:30:00.250Z").to_string(),
-            "<time datetime=\"2026-11-21T09:30:00.250Z\">2026-11-21 09:30:00</time>"
+            "<time datetime=\"2026-11-21T09:30:00.250Z\">2026-11-21 09:30:00 UTC</time>"
         );
         assert_eq!(took("2026-11-21T09:30:00Z", "2026-11-21T09:31:05Z", Some(1_000)), "1m 04s");
         assert_eq!(took("", "2026-11-21T09:31:05Z", None), "");

@@ -19,7 +19,7 @@ const DEFAULT_JOBS: u32 = 8;
 /// The silence after which systemd restarts a daemon: longer than the store waits for a lock.
 const WATCHDOG_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// The default time that a stopping daemon waits for reconciliations.
+/// The default time of a stopping daemon for its reconciliations.
 const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
 #[derive(Args, Debug)]
@@ -38,7 +38,7 @@ pub struct DaemonArgs {
     #[arg(long, value_name = "BRANCH")]
     branch: Option<String>,
     /// Serve /healthz, /readyz and /metrics at this local address
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = health::address)]
     health: Option<SocketAddr>,
     /// If another daemon is active, wait until it exits instead of failing
     #[arg(long)]
@@ -47,7 +47,7 @@ pub struct DaemonArgs {
     #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u32).range(1..))]
     jobs: u32,
     /// Time to wait for reconciliations on shutdown; the next daemon adopts unfinished ones
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = period)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     drain: Duration,
     /// Check once, wait for the reconciliations that start, and exit
     #[arg(long, conflicts_with_all = ["health", "standby"])]
@@ -58,27 +58,19 @@ pub struct DaemonArgs {
 }
 
 impl DaemonArgs {
-    /// True if it runs a daemon, whose lines go to a log.
+    /// True if it runs a daemon, with lines for a log.
     pub fn is_service(&self) -> bool {
         self.unit.is_none()
     }
 }
 
-/// The owner of the service that a unit file is for.
+/// The owner of the service of a unit file.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum UnitOwnerArg {
     /// A user service, for ~/.config/systemd/user
     User,
     /// A system service, for /etc/systemd/system; it runs as you
     System,
-}
-
-fn period(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    health::address(text).map_err(|error| error.to_string())
 }
 
 /// Runs the daemon.
@@ -99,7 +91,7 @@ pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
     )
 }
 
-/// Prints a unit file that starts the daemon with the options of this command line.
+/// Prints a unit file for the daemon with the options of this command line.
 fn unit(ui: &Ui, args: &DaemonArgs, unit_owner: UnitOwnerArg) -> Result<CliExitCode, CommandError> {
     let bad = |reason: String| CommandError::new(CliExitCode::Usage, reason);
     let program = std::env::current_exe().map_err(|error| bad(error.to_string()))?;

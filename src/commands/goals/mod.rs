@@ -1,4 +1,4 @@
-//! The commands about goals: their schedules, the daemon that keeps them, and the queue of what they owe.
+//! The commands about goals: their schedules, their daemon, and the queue of their debts.
 //!
 //! Start at `goal`, one file for each of its commands.
 

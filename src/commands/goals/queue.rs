@@ -174,7 +174,7 @@ fn subject_text(subject: &QueueSubject) -> String {
     }
 }
 
-/// Returns what can be done about an entry.
+/// Returns the remedies for an entry.
 fn remedy(entry: &QueueEntry) -> String {
     match (&entry.subject, entry.state) {
         (QueueSubject::Notification { .. } | QueueSubject::Slot { .. }, QueueState::Dead) => {

@@ -104,7 +104,7 @@ fn compare_runs(
     Ok(if diff.is_same() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
-/// Reads a version by its name on the command line; `plan` is the plan that a bare revision is about.
+/// Reads a version by its name on the command line; `plan` is the plan of a bare revision.
 fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, CommandError> {
     let cwd = ui.host.cwd();
     let is_file = normalize_path(&cwd.join(name)).exists();
@@ -130,7 +130,7 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, Comman
     loaded
 }
 
-/// The path of the plan that a bare revision is about, relative to the current folder.
+/// The path of the plan of a bare revision, relative to the current folder.
 fn here(plan: &str) -> String {
     match plan.split_once(':') {
         Some((_, path)) => path.to_owned(),
@@ -145,7 +145,7 @@ fn meaning(plan: &LoadedPlan) -> PlanSummary {
         .add_workspace_settings(&workspace_settings(plan))
 }
 
-/// The files that are not identical byte for byte. The name of the plan itself does not matter.
+/// The files with any different byte. The name of the plan itself does not matter.
 fn differing(old_plan: &LoadedPlan, new_plan: &LoadedPlan) -> Vec<String> {
     let texts = |plan: &LoadedPlan| -> BTreeMap<String, String> {
         let named = plan.sources.iter().map(|(path, text)| {

@@ -55,7 +55,7 @@ pub struct LogsArgs {
     raw: bool,
 }
 
-/// The interval at which new output is looked for.
+/// The interval of looks for new output.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Prints logs.
@@ -73,7 +73,7 @@ pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-/// The maximum number of damaged logs that are named.
+/// The maximum number of named damaged logs.
 const MAX_NAMED: usize = 10;
 
 struct LogView<'a> {
@@ -111,7 +111,7 @@ impl LogView<'_> {
         self.check_damage(&entries)
     }
 
-    /// Refuses logs that differ from the record of their attempts, once they are printed.
+    /// Refuses logs differing from the record of their attempts, once they are printed.
     fn check_damage(&self, logs: &[AttemptLog]) -> Result<(), CommandError> {
         let damaged = self.selection.damaged(logs)?;
         let mut named: Vec<String> = damaged.iter().map(DamagedLog::to_string).collect();

@@ -1,4 +1,4 @@
-//! The commands that show plans and runs: as lists, reports, logs, graphs, differences and pages.
+//! The commands to show plans and runs: as lists, reports, logs, graphs, differences and pages.
 //!
 //! **Invariant:** none of them changes the state. Start at `show`, then `why` and `logs`.
 

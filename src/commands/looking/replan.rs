@@ -84,21 +84,32 @@ fn numbers(ui: &Ui, args: &ReplanExplainArgs) -> Result<ReplanSettings, CommandE
     })
 }
 
+/// The reason why a text is not a measure of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum BadMeasure {
+    #[error("it must be a number such as 0.5")]
+    Form,
+    #[error("it must be from 0 to 1")]
+    Range,
+    #[error("it must be finite")]
+    Infinite,
+}
+
 /// Parses a number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> Result<f64, BadMeasure> {
     let number = number(text)?;
-    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("it must be from 0 to 1".into()) }
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err(BadMeasure::Range) }
 }
 
 /// Parses a difference of two losses.
-fn change(text: &str) -> Result<f64, String> {
+fn change(text: &str) -> Result<f64, BadMeasure> {
     let number = number(text)?;
-    if number.is_finite() { Ok(number) } else { Err("it must be finite".into()) }
+    if number.is_finite() { Ok(number) } else { Err(BadMeasure::Infinite) }
 }
 
-fn number(text: &str) -> Result<f64, String> {
+fn number(text: &str) -> Result<f64, BadMeasure> {
     let read: Option<f64> = text.parse().ok();
-    read.filter(|number| !number.is_nan()).ok_or_else(|| "it must be a number such as 0.5".into())
+    read.filter(|number| !number.is_nan()).ok_or(BadMeasure::Form)
 }
 
 #[cfg(test)]

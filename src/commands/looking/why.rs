@@ -9,7 +9,7 @@ use wf_app::{
     CliExitCode, CommandError, StateReader,
     records::{
         ResolvedTask, TaskReasons, find_step, is_check_run, load_record, recorded_plan, recorded_rounds,
-        require_step,
+        require_task,
     },
 };
 use wf_base::name::RunId;
@@ -54,7 +54,7 @@ pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
     let task = find_step(&state, run, &subject)?;
     let record = load_record(&state, &task.run)?;
     let plan = recorded_plan(ui, &state, &task.run)?;
-    require_step(&plan, task.task_id.step.as_str())?;
+    require_task(&plan, &task.task_id)?;
     if args.json {
         ui.print_json(&format!("{:#}\n", explain(&state, &record, &plan, &task, explain_step_json)?))?;
     } else {
@@ -75,7 +75,7 @@ fn explain<T>(
     Ok(form(&StepExplanation { record, plan, task_id, cache, rerun_reason }))
 }
 
-/// Explains what the controller decided after a round.
+/// Explains the decision of the controller after a round.
 fn explain_round(
     ui: &Ui,
     args: &WhyArgs,
@@ -106,7 +106,7 @@ fn explain_round(
     Ok(CliExitCode::Ok)
 }
 
-/// Explains a run by the steps that decide its state.
+/// Explains a run by the deciding steps of its state.
 fn explain_whole(
     ui: &Ui,
     args: &WhyArgs,

@@ -69,7 +69,7 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
     Ok(if errors { CliExitCode::Invalid } else { CliExitCode::Ok })
 }
 
-/// Checks every file once: the named ones, and those that they use.
+/// Checks every file once: the named ones, and those in use by them.
 fn check_all(host: &Host, file_set: &SpecFileSet, envelope: Option<&EnvelopeStep>) -> Vec<CheckedFile> {
     let mut checked_files: Vec<CheckedFile> = Vec::new();
     for path in &file_set.plans {
@@ -131,7 +131,7 @@ fn skill(host: &Host, path: &Path) -> Option<CheckedFile> {
     Some(CheckedFile { source, diagnostics })
 }
 
-/// Adds the files that are not known yet: a file may be used by many.
+/// Adds the files not known yet: a file may be used by many.
 fn add_unknown(checked: &mut Vec<CheckedFile>, more_files: Vec<CheckedFile>) {
     for file in more_files {
         let same_file =

@@ -78,7 +78,7 @@ fn sylk(ui: &Ui, args: &ImportSylkArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-/// Reads a text that is not too long.
+/// Reads a text, up to its maximum length.
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let count = open_regular(path)?.take(LIMIT + 1).read_to_string(&mut text)?;

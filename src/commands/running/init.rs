@@ -60,7 +60,7 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-/// Prints what was done, unless quiet is requested.
+/// Prints the results, unless quiet is requested.
 fn report(ui: &Ui, text: &str) -> Result<(), CommandError> {
     if ui.is_quiet() { Ok(()) } else { ui.print(text) }
 }

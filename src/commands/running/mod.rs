@@ -1,6 +1,6 @@
-//! The commands that write plans and run them: from a new workspace to the undo of a run.
+//! The commands to write plans and run them: from a new workspace to the undo of a run.
 //!
-//! All that start a run end in `crate::execute`; here is what each begins with. Start at `run`, then `resume` and `retry`.
+//! All ways to start a run end in `crate::execute`; here are their beginnings. Start at `run`, then `resume` and `retry`.
 
 pub mod cancel;
 pub mod check;

@@ -19,7 +19,7 @@ use wf_base::{
     untrusted::{BOLD, GOOD, NAME, paint, shell_word},
 };
 use wf_core::agent::authoring::{AuthoringUsage, PlanningBudget};
-use wf_model::Money;
+use wf_model::{Money, MoneyError};
 use wf_report::unified_diff;
 
 #[derive(Args, Debug)]
@@ -89,12 +89,18 @@ impl PlanArgs {
     }
 }
 
-fn dollars(text: &str) -> Result<Money, String> {
-    match Money::parse(text) {
-        Ok(cost) if cost.is_zero() => Err("0 would prevent every call of a model".into()),
-        Ok(cost) => Ok(cost),
-        Err(error) => Err(error.to_string()),
-    }
+/// The reason why a text is not a limit of costs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum BadCostLimit {
+    #[error(transparent)]
+    Money(#[from] MoneyError),
+    #[error("0 would prevent every call of a model")]
+    Zero,
+}
+
+fn dollars(text: &str) -> Result<Money, BadCostLimit> {
+    let cost = Money::parse(text)?;
+    if cost.is_zero() { Err(BadCostLimit::Zero) } else { Ok(cost) }
 }
 
 fn write(ui: &Ui, args: &PlanArgs) -> Result<CliExitCode, CommandError> {
@@ -110,13 +116,13 @@ fn write(ui: &Ui, args: &PlanArgs) -> Result<CliExitCode, CommandError> {
     end(ui, &mut author, result)
 }
 
-/// Records the end of a request, and prints what it used.
+/// Records the end of a request, and prints its usage.
 fn end(
     ui: &Ui,
     author: &mut PlanAuthor<'_>,
     result: Result<String, CommandError>,
 ) -> Result<CliExitCode, CommandError> {
-    let recorded = author.end(result.clone().map_err(|error| error.message));
+    let recorded = author.end(&result);
     print_usage(ui, author.usage());
     result?;
     recorded?;

@@ -71,7 +71,7 @@ pub fn run(ui: &Ui, args: &ReplayArgs) -> Result<CliExitCode, CommandError> {
 
 /// Runs the plan of a source in a copy of the workspace, and returns the events.
 fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, CommandError> {
-    let ReplaySource { run, mut loaded, params, events, cassette } = source;
+    let ReplaySource { run, mut loaded, params, events, cassette, memory } = source;
     if answers {
         check_owner_approves(ui, &loaded.workspace)?;
     }
@@ -81,6 +81,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
     loaded.workspace = Workspace { state: original.state, ..copy.workspace.clone() };
     let entered = authorize(ui, &loaded, &run, &params, &ApprovalDemand::default())?;
     loaded.workspace = copy.workspace.clone();
+    let session_name = memory.restore(ui, &copy.workspace)?;
     let session = open_run_session(ui, &loaded, false, Box::new(CombinedObserver::default()))?;
     session.use_cassette(cassette);
     session.use_recorded_conversations(recorded_conversations(&events));
@@ -95,7 +96,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
         path: loaded.path.clone(),
         sources: loaded.sources.iter().cloned().chain([entered.token]).collect(),
         params,
-        session: None,
+        session: session_name,
         repeated_run: None,
         approved: Some(entered.approved),
         config: loaded.options.write_to(Value::Null),
@@ -120,7 +121,7 @@ fn execute(ui: &Ui, source: ReplaySource, answers: bool) -> Result<Vec<Value>, C
     recorded_events(&copy.workspace, &run)
 }
 
-/// Refuses recorded answers where others must approve what the user starts: a recording has no signatures.
+/// Refuses recorded answers where runs need the approval of others: a recording has no signatures.
 fn check_owner_approves(ui: &Ui, workspace: &Workspace) -> Result<(), CommandError> {
     if SigningRules::of(ui, workspace)?.approvers.policy == ReviewPolicy::Owner {
         return Ok(());

@@ -76,7 +76,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     exit
 }
 
-/// Brings what an engine that died had not brought of a run that has ended; otherwise says what to do instead.
+/// Brings the products of an ended run left by a dead engine; otherwise names the remedy.
 fn resume_ended(ui: &Ui, run: &ResumableRun, outcome: RunOutcome) -> Result<CliExitCode, CommandError> {
     // Its engine may have died just after the end.
     tidy_ended_runs(&ui.host.workspace())?;
@@ -117,7 +117,7 @@ fn is_due(ui: &Ui, run: &RunId) -> Result<bool, CommandError> {
     Ok(false)
 }
 
-/// Concludes a cancelled run that no engine works on.
+/// Concludes a cancelled run without an engine.
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let recorded = ResumableRun::find(&ui.host.workspace(), Some(run.as_str()))?;
     let loaded = recorded.load(ui)?;

@@ -107,7 +107,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     }
 }
 
-/// The values that a new run takes from the old one and from the command line.
+/// The values of a new run from the old one and from the command line.
 #[derive(Clone)]
 struct RetryStart {
     params: JsonObject,

@@ -129,7 +129,7 @@ fn worktree_of(ui: &Ui, plan: &Path) -> Result<RunWorktree, CommandError> {
     RunWorktree::make(&ui.host, ui.host.workspace_of(folder))
 }
 
-/// Returns the file of a plan that is named by it or by its id; another name is that of no file.
+/// Returns the file of a plan by its path or its id; another name has no file.
 fn plan_file(ui: &Ui, plan: &Path) -> Result<PathBuf, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(plan));
     if file.is_file() {

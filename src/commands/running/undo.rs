@@ -39,7 +39,7 @@ pub fn run(ui: &Ui, args: &UndoArgs) -> Result<CliExitCode, CommandError> {
     }
 }
 
-/// Starts the run that undoes another one; `None` if another run took the next use of the approval.
+/// Starts the undoing run of another one; `None` if another run took the next use of the approval.
 fn try_undo(ui: &Ui, args: &UndoArgs, undone: &RunId) -> Result<Option<CliExitCode>, CommandError> {
     let start = undo_start(ui, undone)?;
     let announcement = format!("undoes run {}\n", undone.short());

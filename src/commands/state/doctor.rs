@@ -67,7 +67,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     findings.extend(worktrees(&ui.host));
     findings.extend(misnamed(&ui.host));
     findings.extend(doctor::check_state(ui, args.full));
-    findings.extend(check_goals_scheduled(ui));
+    findings.extend(check_goals_scheduled(ui).into_iter().map(|goal_finding| goal_finding.finding));
     findings.extend(check_standing_approvals(ui));
     for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]
     {
@@ -89,7 +89,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     Ok(if worst == Some(DoctorStatus::Bad) { CliExitCode::State } else { CliExitCode::Ok })
 }
 
-/// Rebuilds what differs from the log.
+/// Rebuilds the tables differing from the log.
 fn repair(ui: &Ui) -> Result<CliExitCode, CommandError> {
     let repaired = repair_state(ui)?;
     if repaired.is_empty() {
@@ -147,16 +147,13 @@ fn repository(host: &Host) -> Option<DoctorFinding> {
     let shown: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let outside = format!("{} · outside the workspace; git in a sandbox can read it", shown.join(", "));
     let outside = (!shown.is_empty()).then_some(outside);
-    match trust_text(host, &location) {
-        Err(refused) => Some(DoctorFinding::new("repository", DoctorStatus::Weak, refused)),
-        Ok(trust) => {
-            let descriptions: Vec<String> = outside.into_iter().chain(trust).collect();
-            (!descriptions.is_empty()).then(|| good_finding("repository", descriptions.join(" · ")))
-        }
-    }
+    let (health, trust) = repository_trust(host, &location);
+    let outside = outside.filter(|_| health == DoctorStatus::Good);
+    let descriptions: Vec<String> = outside.into_iter().chain(trust).collect();
+    (!descriptions.is_empty()).then(|| DoctorFinding::new("repository", health, descriptions.join(" · ")))
 }
 
-/// Names the worktrees of runs beside the repository that no run of the workspace has.
+/// Names the worktrees of runs beside the repository without a run in the workspace.
 fn worktrees(host: &Host) -> Vec<DoctorFinding> {
     let worktrees = unrecorded_worktrees(host).into_iter();
     let finding = |folder: PathBuf| {
@@ -170,20 +167,28 @@ fn worktrees(host: &Host) -> Vec<DoctorFinding> {
     worktrees.map(finding).collect()
 }
 
-/// Says whether the user trusts a repository of another user; `None`: it is their own. Fails with the reason why git refuses it.
-fn trust_text(host: &Host, location: &GitLocation) -> Result<Option<String>, String> {
+/// Returns the health of a repository by its owner, and the trust of the user in another one; `None`: it is the user's own.
+fn repository_trust(host: &Host, location: &GitLocation) -> (DoctorStatus, Option<String>) {
     let top = location.top.display();
-    match RepositoryTrust::of(location, &host.workspace().state, &host.vars()) {
-        Ok(None) => Ok(None),
+    let (health, text) = match RepositoryTrust::of(location, &host.workspace().state, &host.vars()) {
+        Ok(None) => return (DoctorStatus::Good, None),
         Ok(Some(trust)) if trust.is_trusted => {
-            Ok(Some(format!("{top} belongs to another user, and is trusted by `safe.directory`")))
+            let text = format!("{top} belongs to another user, and is trusted by `safe.directory`");
+            (DoctorStatus::Good, text)
         }
-        Ok(Some(_)) => Err(format!(
-            "git refuses {top}, inside and outside of sandboxes: it belongs to another user; if you trust it: \
-             git config --global --add safe.directory {top}"
-        )),
-        Err(error) => Err(format!("cannot read whether {top}, of another user, is trusted: {error}")),
-    }
+        Ok(Some(_)) => {
+            let text = format!(
+                "git refuses {top}, inside and outside of sandboxes: it belongs to another user; if you trust it: \
+                 git config --global --add safe.directory {top}"
+            );
+            (DoctorStatus::Weak, text)
+        }
+        Err(error) => {
+            let text = format!("cannot read whether {top}, of another user, is trusted: {error}");
+            (DoctorStatus::Weak, text)
+        }
+    };
+    (health, Some(text))
 }
 
 fn configuration(ui: &Ui) -> DoctorFinding {
@@ -207,7 +212,7 @@ fn models(ui: &Ui, calls: &RecordedCalls) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Reports the goals that are deployed.
+/// Reports the deployed goals.
 fn deployments(host: &Host) -> Vec<DoctorFinding> {
     let finding = |(goal, deployed): (PlanId, DeployedGoal)| {
         let records = plural(usize::try_from(deployed.recorded).unwrap_or(usize::MAX), "record");
@@ -253,7 +258,7 @@ fn line_of(source: &SourceText, diagnostic: &Diagnostic) -> String {
     format!("{}:{line}:{column}: {}{}", source.path(), diagnostic.message, remedy.unwrap_or_default())
 }
 
-/// Files that are not read, though their names suggest that they are meant to be.
+/// Unread files with names near those of read ones.
 fn misnamed(host: &Host) -> Vec<DoctorFinding> {
     let root = host.workspace().root;
     let names = [
@@ -309,7 +314,7 @@ fn words(isolation: &[IsolationKind]) -> String {
     }
 }
 
-/// Reports the program that runs the containers of steps; nothing is executed.
+/// Reports the program for the containers of steps; nothing is executed.
 fn containers(host: &Host) -> DoctorFinding {
     match container::find_engine(host.var("PATH")) {
         Some(engine) => good_finding("containers", engine.display().to_string()),

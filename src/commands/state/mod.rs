@@ -1,6 +1,6 @@
 //! The commands about the state and the program itself: its backup, its examination, and its schemas.
 //!
-//! Start at `doctor`; `upgrade_outlook` is the part of it that says which runs an upgrade would interrupt.
+//! Start at `doctor`; `upgrade_outlook` is its part about the runs interrupted by an upgrade.
 
 pub mod backup;
 pub mod completions;

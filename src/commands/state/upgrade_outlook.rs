@@ -1,4 +1,4 @@
-//! `wf doctor --upgrade`: what this program would change in a state of an earlier version.
+//! `wf doctor --upgrade`: the changes of this program to a state of an earlier version.
 
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, doctor::has_leader, relative_path, upgrade::UpgradeOutlook};
@@ -9,7 +9,7 @@ use wf_base::{
 };
 use wf_core::machine::LOGIC_VERSION;
 
-/// Prints what opening the state would change; nothing is changed.
+/// Prints the changes at an opening of the state; nothing is changed.
 pub fn print_outlook(ui: &Ui) -> Result<CliExitCode, CommandError> {
     let version = program::version();
     let state = ui.host.workspace().state;

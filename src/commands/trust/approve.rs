@@ -55,7 +55,7 @@ pub struct ApproveArgs {
     plan: PlanApprovalArgs,
 }
 
-/// Approves what is named: a file or the id of a plan; any other name is a run.
+/// Approves the named plan, by its file or id; any other name is a run.
 pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
     if let (false, [name]) = (args.last, args.names.as_slice()) {
         if let Some(skill) = name.strip_prefix("skill:") {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::{Ui, keys::PassphraseArgs};
 use wf_app::{
-    CliExitCode, CommandError,
+    CliExitCode, CommandError, StateReader,
     keys::{self},
     normalize_path,
     records::attest_run,
@@ -70,6 +70,7 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<CliExitCode, CommandError> {
     if let (Some(envelope), Some(key)) = (&args.verify, &args.public_key) {
         return check(ui, envelope, key);
     }
+    let run = StateReader::from_log(&ui.host.workspace())?.find_run(args.run.as_deref())?;
     if args.key.is_none() && !args.statement {
         let error = CommandError::new(CliExitCode::Usage, "no signing key given");
         return Err(error
@@ -77,21 +78,21 @@ pub fn run(ui: &Ui, args: &AttestArgs) -> Result<CliExitCode, CommandError> {
             .hint("pass --key FILE; `openssl genpkey -algorithm ed25519 -out FILE` creates one")
             .hint("pass --statement to write the unsigned statement"));
     }
-    // An unusable key is reported before anything is read.
+    // An unusable key is reported before the history is read.
     let key = args.key.as_ref();
     let signer = key.map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
-    let text = attest_run(ui, args.run.as_deref(), env!("CARGO_PKG_VERSION"))?.text();
+    let text = attest_run(ui, &run, env!("CARGO_PKG_VERSION"))?.text();
     write(ui, args.out.as_deref(), &(seal_text(PAYLOAD, text, signer.as_ref()) + "\n"))
 }
 
-/// Returns a text in an envelope that is signed; as it is without a key.
+/// Returns a text in a signed envelope; as it is without a key.
 pub fn seal_text(payload_type: &str, text: String, signer: Option<&Signer>) -> String {
     let Some(signer) = signer else { return text };
     let envelope = DsseEnvelope::seal(payload_type, text.as_bytes(), signer);
     serde_json::to_string(&envelope).unwrap_or_default()
 }
 
-/// Returns the key that signs: an argument that looks like a file is one, any other is a name.
+/// Returns the signing key: an argument in the form of a file is one, any other is a name.
 pub fn signing_key(ui: &Ui, key: &Path, passphrase: &PassphraseArgs) -> Result<Signer, CommandError> {
     let is_file = key.components().count() > 1 || key.extension().is_some();
     if is_file {
@@ -105,7 +106,7 @@ pub fn signing_key(ui: &Ui, key: &Path, passphrase: &PassphraseArgs) -> Result<S
     keys::open_key(ui, &folder, &own_key, passphrase.file())
 }
 
-/// Reads a private key file that only its owner can read.
+/// Reads a private key file, refused if other users can read it.
 pub(super) fn signer(ui: &Ui, path: &Path) -> Result<Signer, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(path));
     let shown = relative_path(&file, ui.host.cwd());

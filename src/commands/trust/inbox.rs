@@ -21,7 +21,7 @@ pub struct InboxArgs {
     json: bool,
 }
 
-/// Lists what waits for people.
+/// Lists the matters for people.
 pub fn run(ui: &Ui, args: &InboxArgs) -> Result<CliExitCode, CommandError> {
     let reader = state_reader(ui)?;
     let inbox = inbox_view(ui, reader.as_ref())?;
@@ -55,7 +55,7 @@ fn document(inbox: &InboxView) -> String {
 struct InboxRow {
     kind: String,
     subject: String,
-    /// The command that deals with it.
+    /// The command for it.
     command: String,
 }
 

@@ -1,4 +1,4 @@
-//! The commands about trust: what waits for a person, their approvals and keys, and the proof that others can check.
+//! The commands about trust: the inbox of a person, their approvals and keys, and the proofs for others.
 //!
 //! An approval is signed in `wf_app::approve`; here is how a person is asked. Start at `inbox` and `approve`, then `attest`,
 //! whose seal the audit log and bundles of memory have too.

@@ -139,6 +139,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["key", "enrol", "TEXT", "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "--yes"],
     &["serve", "--listen", "TEXT"],
     &["serve", "--public-url", "TEXT"],
+    &["serve", "link", "--may", "TEXT"],
     &["key", "export", "TEXT"],
     &["key", "rotate", "TEXT"],
     &["key", "check-signature", "--public-key", "TEXT", "--message", "text", "--signature", "TEXT"],

@@ -22,13 +22,13 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Compact { .. } => "compact",
         Effect::Ask(_) => "ask",
         Effect::Dismiss { .. } => "dismiss",
-        Effect::CallModel { .. } => "call_model",
-        Effect::CallTool { .. } => "call_tool",
+        Effect::CallModel(_) => "call_model",
+        Effect::CallTool(_) => "call_tool",
         Effect::StartChild { .. } => "start_child",
-        Effect::EndAgent { .. } => "end_agent",
+        Effect::EndAgent(_) => "end_agent",
         Effect::PrepareMerge { .. } => "prepare_merge",
         Effect::Merge(_) => "merge",
-        Effect::ServeClient { .. } => "serve_client",
+        Effect::ServeClient(_) => "serve_client",
     }
 }
 

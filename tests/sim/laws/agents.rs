@@ -7,8 +7,9 @@ use wf_core::{
     agent::{ChildRequest, ContextCut},
     gate::{GateRuling, ruling},
     machine::{
-        BUDGET_SPENT_PREFIX, Effect, Event, EventKind, GatePoint, MachineTurn, ModelCallStart, TaskId,
-        ToolCallId, ToolCallRefusal, ToolCallSubject, WorkExit, gates_at,
+        AgentEnding, BUDGET_SPENT_PREFIX, ClientTurn, Effect, Event, EventKind, GatePoint, MachineTurn,
+        ModelCall, ModelCallStart, TaskId, ToolCallId, ToolCallRefusal, ToolCallSubject, ToolOrder, WorkExit,
+        gates_at,
     },
 };
 use wf_model::{BudgetResource, StepWork, UntrustedRule};
@@ -36,7 +37,7 @@ pub fn called(look: &Look<'_>) -> Result<(), String> {
 fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
     let agent = |task_id: &TaskId| look.durable().agents.at(task_id);
     let told = match effect {
-        Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
+        Effect::CallModel(ModelCall { attempt, call, repairs, refusals, context, supplement }) => {
             let agent = agent(&attempt.task_id);
             let open = agent.calls.last().filter(|last| {
                 let same = last.repairs == *repairs && last.context == *context;
@@ -51,19 +52,19 @@ fn asked(look: &Look<'_>, effect: &Effect) -> Result<(), String> {
             let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
             open.is_some() && same && agent.exit.is_none() && before == *refusals
         }
-        Effect::CallTool { id, .. } => {
+        Effect::CallTool(ToolOrder { id, .. }) => {
             let agent = agent(&id.attempt.task_id);
             is_open(&agent, id) && agent.exit.is_none()
         }
         // A reply reaches a program only once it is recorded what the program may do.
-        Effect::ServeClient { attempt, call, refusals, repairs } => {
+        Effect::ServeClient(ClientTurn { attempt, call, refusals, repairs }) => {
             let agent = agent(&attempt.task_id);
             let same = (agent.attempt, agent.call()) == (attempt.attempt, *call);
             let none_is_left = !agent.requested().is_empty() && refusals.len() == agent.requested().len();
             let may = agent.is_client && agent.is_idle() && agent.exit.is_none() && !none_is_left;
             same && may && agent.refused() == *refusals && agent.repairs == *repairs
         }
-        Effect::EndAgent { attempt, exit, .. } => {
+        Effect::EndAgent(AgentEnding { attempt, exit, .. }) => {
             let agent = agent(&attempt.task_id);
             agent.attempt == attempt.attempt && agent.exit.as_ref() == Some(exit)
         }
@@ -314,8 +315,10 @@ fn begins_late(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
     let clock = look.engine().map_or(i64::MIN, |engine| engine.clock);
     let late = |task_id: &TaskId| is_late(look, task_id, Moment::from_millis(clock));
     let late = turn.effects.iter().find(|effect| match effect {
-        Effect::CallModel { attempt, .. } | Effect::ServeClient { attempt, .. } => late(&attempt.task_id),
-        Effect::CallTool { id, .. } => late(&id.attempt.task_id),
+        Effect::CallModel(ModelCall { attempt, .. }) | Effect::ServeClient(ClientTurn { attempt, .. }) => {
+            late(&attempt.task_id)
+        }
+        Effect::CallTool(ToolOrder { id, .. }) => late(&id.attempt.task_id),
         _ => false,
     });
     ensure(late.is_none(), || format!("{late:?} begins once its time is over"))

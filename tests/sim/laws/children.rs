@@ -4,7 +4,7 @@ use wf_core::{
     agent::{ChildChoice, ChildRequest},
     machine::{
         BUDGET_SPENT_PREFIX, ChildDispatch, ChildEnd, ChildId, Effect, EventKind, MachineTurn, TaskId,
-        WorkExit,
+        ToolOrder, WorkExit,
     },
 };
 use wf_model::{AgentDispatch, StepWork};
@@ -97,7 +97,7 @@ pub fn collects(look: &Look<'_>) -> Result<(), String> {
     };
     at_once(look, turn)?;
     for effect in &turn.effects {
-        let Effect::CallTool { id, children, .. } = effect else {
+        let Effect::CallTool(ToolOrder { id, children, .. }) = effect else {
             continue;
         };
         let agent = look.decided().agents.at(&id.attempt.task_id);
@@ -128,7 +128,8 @@ fn at_once(look: &Look<'_>, turn: &MachineTurn) -> Result<(), String> {
         let request = request.and_then(|call| call.children.as_deref());
         let waits_never =
             matches!(request, Some(ChildRequest::Dispatch(_) | ChildRequest::Collect(ChildChoice::Ready)));
-        let called = |effect: &Effect| matches!(effect, Effect::CallTool { id, .. } if *id == start.id);
+        let called =
+            |effect: &Effect| matches!(effect, Effect::CallTool(ToolOrder { id, .. }) if *id == start.id);
         ensure(!waits_never || turn.effects.iter().any(called), || format!("{start:?} waits"))?;
     }
     Ok(())

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use wf_core::{
     ggs::Directive,
-    machine::{Attempt, Effect, EventKind, RunOutcome, RunPhase, Standing, StepCounts, StepState, TaskId},
+    machine::{
+        Attempt, ClientTurn, Effect, EventKind, ModelCall, RunOutcome, RunPhase, Standing, StepCounts,
+        StepState, TaskId, ToolOrder,
+    },
 };
 use wf_model::OnStepFailure;
 
@@ -92,9 +95,9 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     let asked = waiting().filter_map(|effect| match effect {
         Effect::Start { attempt, .. }
         | Effect::Watch { attempt, .. }
-        | Effect::CallModel { attempt, .. }
-        | Effect::ServeClient { attempt, .. } => Some(Some(attempt)),
-        Effect::CallTool { id, .. } => Some(Some(&id.attempt)),
+        | Effect::CallModel(ModelCall { attempt, .. })
+        | Effect::ServeClient(ClientTurn { attempt, .. }) => Some(Some(attempt)),
+        Effect::CallTool(ToolOrder { id, .. }) => Some(Some(&id.attempt)),
         Effect::StartChild { id, .. } => Some(Some(&id.attempt)),
         Effect::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,

@@ -2,7 +2,7 @@
 
 use wf_core::{
     gate::{GateRuling, ruling},
-    machine::{Effect, EventKind, ExchangeGated, GatePoint, TaskId, WorkExit, gates_at},
+    machine::{Effect, EventKind, ExchangeGated, GatePoint, ModelCall, TaskId, WorkExit, gates_at},
 };
 
 use super::{
@@ -17,7 +17,7 @@ pub fn exchanged(look: &Look<'_>) -> Result<(), String> {
     let agent = |task_id: &TaskId| look.decided().agents.at(task_id);
     let asks = |task_id: &TaskId, point| count(look, task_id, point) > 0;
     let right = match look.seen {
-        Seen::Act(Effect::CallModel { attempt, call, .. }) => {
+        Seen::Act(Effect::CallModel(ModelCall { attempt, call, .. })) => {
             let agent = look.durable().agents.at(&attempt.task_id);
             let may = !asks(&attempt.task_id, GatePoint::Request) || agent.admitted == *call;
             let before = agent.calls.iter().rev().nth(1);

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wf_base::time::Moment;
-use wf_core::machine::{Effect, EventKind, GateQuestion, Machine, MachineState, RunPhase, TaskId, TimerKind};
+use wf_core::machine::{
+    AgentEnding, Attempt, ClientTurn, Effect, EventKind, GateQuestion, Machine, MachineState, ModelCall,
+    RunPhase, TaskId, TimerKind, ToolOrder,
+};
 
 use super::{
     super::{
@@ -84,6 +87,7 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         last.is_some_and(|round| round.reopened.contains(&task_id.step))
     };
     let over = |task_id: &TaskId| known.is_over(task_id) || reopened(task_id);
+    let is_live = |attempt: &Attempt| known.book(&attempt.task_id).live == Some(attempt.attempt);
     let told = match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
             let book = known.book(&attempt.task_id);
@@ -115,14 +119,12 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
             is_halted(known) || !known.rounds.is_empty() || late || parent
         }
         // More is asked of them elsewhere.
-        Effect::CallModel { attempt, .. }
-        | Effect::ServeClient { attempt, .. }
-        | Effect::EndAgent { attempt, .. } => known.book(&attempt.task_id).live == Some(attempt.attempt),
-        Effect::Compact { request } => {
-            known.book(&request.start.attempt.task_id).live == Some(request.start.attempt.attempt)
-        }
-        Effect::CallTool { id, .. } => known.book(&id.attempt.task_id).live == Some(id.attempt.attempt),
-        Effect::StartChild { id, .. } => known.book(&id.attempt.task_id).live == Some(id.attempt.attempt),
+        Effect::CallModel(ModelCall { attempt, .. })
+        | Effect::ServeClient(ClientTurn { attempt, .. })
+        | Effect::EndAgent(AgentEnding { attempt, .. }) => is_live(attempt),
+        Effect::Compact { request } => is_live(&request.start.attempt),
+        Effect::CallTool(ToolOrder { id, .. }) => is_live(&id.attempt),
+        Effect::StartChild { id, .. } => is_live(&id.attempt),
         // More is asked of them elsewhere.
         Effect::PrepareMerge { attempt } => known.merges.is_open(attempt),
         Effect::Merge(start) => known.merges.is_open(&start.attempt),
@@ -228,10 +230,10 @@ fn told_of(effect: &Effect) -> Option<(Option<&TaskId>, &'static str)> {
         Effect::Plan { .. } => (None, "plans"),
         Effect::Compact { request } => (Some(&request.start.attempt.task_id), "is compacted"),
         Effect::Guide { request } => (Some(&request.attempt.task_id), "is guided"),
-        Effect::CallModel { attempt, .. } => (Some(&attempt.task_id), "calls a model"),
-        Effect::CallTool { id, .. } => (Some(&id.attempt.task_id), "calls a tool"),
-        Effect::ServeClient { attempt, .. } => (Some(&attempt.task_id), "goes on"),
-        Effect::EndAgent { attempt, .. } => (Some(&attempt.task_id), "is collected"),
+        Effect::CallModel(ModelCall { attempt, .. }) => (Some(&attempt.task_id), "calls a model"),
+        Effect::CallTool(ToolOrder { id, .. }) => (Some(&id.attempt.task_id), "calls a tool"),
+        Effect::ServeClient(ClientTurn { attempt, .. }) => (Some(&attempt.task_id), "goes on"),
+        Effect::EndAgent(AgentEnding { attempt, .. }) => (Some(&attempt.task_id), "is collected"),
         Effect::PrepareMerge { attempt } => (Some(&attempt.task_id), "prepares a merge"),
         Effect::Merge(start) => (Some(&start.attempt.task_id), "merges"),
         Effect::StartChild { .. } | Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => {
@@ -250,11 +252,11 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
             under_way(&|job| matches!(job, Job::Work { attempt: a, .. } if a.task_id == attempt.task_id))
                 || works_for(engine, &attempt.task_id)
         }
-        Effect::CallModel { attempt, .. }
-        | Effect::ServeClient { attempt, .. }
-        | Effect::EndAgent { attempt, .. } => works_for(engine, &attempt.task_id),
+        Effect::CallModel(ModelCall { attempt, .. })
+        | Effect::ServeClient(ClientTurn { attempt, .. })
+        | Effect::EndAgent(AgentEnding { attempt, .. }) => works_for(engine, &attempt.task_id),
         Effect::Compact { request } => works_for(engine, &request.start.attempt.task_id),
-        Effect::CallTool { id, .. } => works_for(engine, &id.attempt.task_id),
+        Effect::CallTool(ToolOrder { id, .. }) => works_for(engine, &id.attempt.task_id),
         Effect::StartChild { id, .. } => {
             under_way(&|job| matches!(job, Job::Child { id: other } if other == id))
         }

@@ -14,7 +14,7 @@ use crate::{
     revision::tracked_files,
     specs::load::{self, GoalPlan, LoadedPlan},
 };
-use wf_base::{digest::Sha256Digest, keyword::Keyword, name::PlanId};
+use wf_base::{digest::Sha256Digest, keyword::Keyword, name::PlanId, remedy::UserAction};
 use wf_core::machine::PinnedFile;
 use wf_exec::{WorkError, pinned, view::is_program};
 use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
@@ -29,7 +29,7 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
     folder.join(format!("{goal}{ACCEPTANCE_SUFFIX}"))
 }
 
-/// Returns the digest of the settings that the runs of a goal depend on, those of its repairs included.
+/// Returns the digest of the settings the runs of a goal depend on, those of its repairs included.
 pub(super) fn settings_digest(loaded: &LoadedPlan) -> Sha256Digest {
     Sha256Digest::of_bytes(canonical(&bound_config(loaded)).as_bytes())
 }
@@ -75,7 +75,7 @@ fn strings(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the content of a goal that an acceptance is compared with.
+/// Returns the content of a goal an acceptance is compared with.
 pub fn goal_content<'r>(
     loaded: &'r LoadedPlan,
     files: &'r [PinnedFile],
@@ -110,8 +110,8 @@ pub fn check_accepted(
     })
 }
 
-/// Checks that the programs of a goal are the accepted ones, where its texts are those that a reconciliation
-/// started with. No acceptance is needed for what a user runs by hand, or for a branch.
+/// Checks that the programs of a goal are the accepted ones, where its texts are those a reconciliation
+/// started with. No acceptance is needed for a run by hand, or for a branch.
 pub fn check_programs_accepted(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
@@ -128,7 +128,7 @@ pub fn check_programs_accepted(
     })
 }
 
-/// The acceptance that a goal waits for; `None`: it waits for nothing, or, where other approvers
+/// The acceptance a goal waits for; `None`: it waits for nothing, or, where other approvers
 /// must sign, for them.
 pub fn awaited_acceptance(caller: &dyn Caller, loaded: &LoadedPlan) -> Result<Option<String>, CommandError> {
     if SigningRules::of(caller, &loaded.workspace)?.approvers.policy == ReviewPolicy::Reviewed {
@@ -147,7 +147,8 @@ pub fn awaited_acceptance(caller: &dyn Caller, loaded: &LoadedPlan) -> Result<Op
             }
             other => other.to_string(),
         };
-        format!("must be accepted with `wf goal accept {id}`: {reason}")
+        let accept = caller.action_words(&UserAction::AcceptGoal(id.clone()));
+        format!("must be accepted with `{accept}`: {reason}")
     }))
 }
 
@@ -161,8 +162,8 @@ pub fn awaited_acceptance_at(
     awaited_acceptance(caller, &loaded)
 }
 
-/// The files reviewed when a goal is accepted: every text that it is made of, and the programs
-/// among the files that its commands name. Sorted by path. The other named files are its input,
+/// The reviewed files of an accepted goal: all its texts, and the programs
+/// among the files its commands name. Sorted by path. The other named files are its input,
 /// which may change at any time.
 pub fn reviewed_files(host: &Host, loaded: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
     let goal_plan = goal_of(loaded)?;

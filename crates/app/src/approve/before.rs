@@ -11,6 +11,6 @@ pub fn text_by_digest(
     digest: Sha256Digest,
 ) -> Option<String> {
     let recorded = StoreReader::open(&workspace.state).ok();
-    let recorded = recorded.and_then(|reader| reader.text(&digest).ok().flatten());
+    let recorded = recorded.and_then(|reader| reader.sources().text(&digest).ok().flatten());
     recorded.or_else(|| past_text(host, workspace, path, digest))
 }

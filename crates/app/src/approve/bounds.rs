@@ -7,23 +7,23 @@ use wf_base::keyword::Keyword;
 use wf_model::{GoalParam, JsonObject, PlanParam, PlanParts, ValueSchema};
 use wf_sign::approval::ParamBound;
 
-/// The bounds that are to be approved, as a person writes them.
+/// The bounds to approve, as a person writes them.
 pub struct ParamBoundsRequest<'a> {
-    /// The parameters of which every valid value is approved.
+    /// The parameters with every valid value approved.
     pub any: &'a [String],
-    /// The parameters of which the values within a JSON Schema are: `NAME=SCHEMA`.
+    /// The parameters with the values within a JSON Schema approved: `NAME=SCHEMA`.
     pub within: &'a [String],
-    /// Returns the values of the others, which may have to be asked for.
+    /// Returns the values of the others, from a person if needed.
     pub values: &'a dyn Fn(&[PlanParam]) -> Result<JsonObject, CommandError>,
 }
 
-/// The permitted values of each parameter, and the values that are known.
+/// The permitted values of each parameter, and the known values.
 pub(super) struct ParamBounds {
     pub bounds: BTreeMap<String, ParamBound>,
     pub known_values: JsonObject,
 }
 
-/// Reads the bounds on the parameters of a plan that are to be approved.
+/// Reads the bounds on the parameters of a plan, to be approved.
 pub(super) fn param_bounds(
     parts: &PlanParts,
     is_goal: bool,

@@ -2,10 +2,10 @@ use std::fmt::Write as _;
 
 use wf_base::untrusted::{BAD, GOOD, paint, untrusted};
 
-/// The number of lines that are compared one by one; of longer parts all lines are shown as changed.
+/// The number of lines compared one by one; of longer parts all lines are shown as changed.
 const MAX_COMPARED_LINES: usize = 1000;
 
-/// The number of changed lines that are shown.
+/// The number of changed lines shown.
 const MAX_SHOWN_LINES: usize = 40;
 
 /// Returns the lines in which two texts differ, those of the first with `-`, those of the second
@@ -30,7 +30,7 @@ pub fn changed_lines(before: &str, after: &str) -> String {
     text
 }
 
-/// Returns the lines that only one of two texts has, in order.
+/// Returns the lines in only one of two texts, in order.
 fn unmatched_lines<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)> {
     if old.len() > MAX_COMPARED_LINES || new.len() > MAX_COMPARED_LINES {
         let removed = old.iter().map(|line| (false, *line));

@@ -6,7 +6,7 @@
 //! an [`AnswerReview`].
 //!
 //! Two rooms stand on the files of this folder: `admission` decides about starts, `answers` are the words of people to a
-//! run that waits. Start at `rules` and `signing`, then `token` and `pins`, which are what is signed; `plan`, `accepted`
+//! waiting run. Start at `rules` and `signing`, then `token` and `pins`, the signed content; `plan`, `accepted`
 //! and `review` are how a person comes to sign it.
 //!
 //! **Invariant:** a refusal here has started nothing and has recorded nothing.

@@ -6,10 +6,10 @@ use crate::{
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
 use wf_sign::Signer;
 
-/// The name of a key that is not stored.
+/// The name of a key outside of the store.
 const EPHEMERAL_KEY_NAME: &str = "a temporary key for this run";
 
-/// Returns the key of the user who runs a plan, ready to sign. A first key is created if there is
+/// Returns the key of the user running a plan, ready to sign. A first key is created if there is
 /// none; where none can be stored, it is for this run only.
 pub fn owner_signer(
     caller: &dyn Caller,
@@ -62,7 +62,7 @@ fn create_first_key(
     Ok(signer)
 }
 
-/// Creates a key that is forgotten when this program exits.
+/// Creates a key for the life of this program.
 fn create_ephemeral_key(
     caller: &dyn Caller,
     rules: &mut SigningRules,

@@ -17,17 +17,17 @@ use wf_exec::{
 };
 use wf_model::{GoalParam, JsonObject};
 
-/// The content that an approval of a plan in advance is bound to.
+/// The content an approval of a plan in advance is bound to.
 #[derive(Clone, Debug)]
 pub struct ApprovedTree {
-    /// The files of the workspace, and every text that the plan is made of. Sorted by path.
+    /// The files of the workspace, and every text the plan is made of. Sorted by path.
     pub files: Vec<PinnedFile>,
-    /// The declared products of the plan, as globs: they are approved with it, whatever their content.
+    /// The declared products of the plan, as globs: they are approved with it, with any content.
     pub products: Vec<String>,
 }
 
-/// Returns the files that an approval signed at the start of its run is bound to: every text that
-/// the plan is made of, and every file that it names, as they are now. Sorted by path.
+/// Returns the files an approval signed at the start of its run is bound to: every text that
+/// the plan is made of, and every file it names, as they are now. Sorted by path.
 pub fn run_pins(loaded: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFile>, CommandError> {
     let (plan, params) = (whole_plan(loaded), approved_params(loaded, params));
     let named = pinned::files(plan, &loaded.workspace.root, &params).map_err(unreadable)?;
@@ -35,7 +35,7 @@ pub fn run_pins(loaded: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFi
     with_texts(loaded, named)
 }
 
-/// Returns the content that an approval of a plan in advance is bound to: the whole workspace as it
+/// Returns the content an approval of a plan in advance is bound to: the whole workspace as it
 /// is now, except for the products and the data of the plan, and the approval itself, which is at `token`. Of a
 /// goal that is the whole of it: checks and repair, whatever values the reconciliation gives.
 pub fn approved_tree(
@@ -88,7 +88,7 @@ fn whole_plan(loaded: &LoadedPlan) -> &std::sync::Arc<wf_model::Plan> {
     loaded.goal.as_ref().map_or(&loaded.plan, |goal_plan| &goal_plan.whole_plan)
 }
 
-/// Files, and every text that a plan is made of. Sorted by path.
+/// Files, and every text a plan is made of. Sorted by path.
 pub fn with_texts(
     loaded: &LoadedPlan,
     files: impl IntoIterator<Item = PinnedFile>,

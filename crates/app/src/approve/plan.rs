@@ -26,7 +26,7 @@ use wf_lang::InMemoryFiles;
 use wf_model::{Goal, JsonObject, Plan};
 use wf_sign::approval::{ApprovalScope, ApprovalStatement, ApprovedFileDifference, differences};
 
-/// The default number of repairs that the approval of a goal permits.
+/// The default number of repairs the approval of a goal permits.
 const DEFAULT_REPAIRS: u32 = 10;
 
 /// The validity of an acceptance: practically until the goal changes.
@@ -35,7 +35,7 @@ const ACCEPTANCE_VALIDITY: Duration = Duration::from_hours(100 * 365 * 24);
 /// The approval of a plan, as an approver asks for it.
 pub struct PlanApprovalRequest<'a> {
     pub bounds: ParamBoundsRequest<'a>,
-    /// The number of runs or repairs that it permits, if not the usual one.
+    /// The number of runs or repairs it permits, if not the usual one.
     pub executions: Option<u32>,
     /// The file of the approval, if not the one beside the plan.
     pub file: Option<&'a PathBuf>,
@@ -46,13 +46,13 @@ pub struct PlanApprovalRequest<'a> {
 /// A plan or goal before a person signs for it.
 pub struct PlanReview {
     pub loaded: LoadedPlan,
-    /// The values of parameters that are known.
+    /// The known values of parameters.
     pub known_values: JsonObject,
     /// The approval.
     pub token: TokenReview,
 }
 
-/// The differences of a plan from the one that the last approval is for.
+/// The differences of a plan from the one the last approval is for.
 pub struct PlanChanges {
     /// The time of the last approval.
     pub issued: Moment,
@@ -78,7 +78,7 @@ impl PlanReview {
         Ok(Self { loaded, known_values, token })
     }
 
-    /// Prepares the same approval for a key that signs it elsewhere.
+    /// Prepares the same approval for a key signing it elsewhere.
     pub fn of_plan_elsewhere(
         caller: &dyn Caller,
         path: &Path,
@@ -113,7 +113,7 @@ impl PlanReview {
         Ok(Self { loaded, known_values, token })
     }
 
-    /// Returns what changed since the last approval, if there is one.
+    /// Returns the changes since the last approval, if there is one.
     pub fn changes(&self, caller: &dyn Caller) -> Option<PlanChanges> {
         let (loaded, last) = (&self.loaded, self.token.last.as_ref()?.statement());
         let files = differences(&last.files, &self.token.statement.files);

@@ -1,4 +1,4 @@
-//! Signatures for goals by keys that are elsewhere, as those of a browser: one acceptance, or one approval of the repairs that
+//! Signatures for goals by keys elsewhere, as those of a browser: one acceptance, or one approval of the repairs that
 //! the autonomy of the goal advises.
 //!
 //! As with requests, the server drafts the statement, the browser shows and signs it, and what comes back counts only if it
@@ -33,7 +33,7 @@ const DRAFT_TIME: Duration = Duration::from_mins(15);
 #[serde(rename_all = "snake_case")]
 pub enum GoalSignature {
     Acceptance,
-    /// The repairs that its autonomy advises.
+    /// The repairs its autonomy advises.
     Proposal,
 }
 
@@ -43,9 +43,9 @@ pub struct GoalDraft {
     pub payload_type: &'static str,
     /// The statement, in its only form.
     pub payload: String,
-    /// Everything that the goal may do, for the reader: the statement has the digests of its files.
+    /// The possible acts of the goal, for the reader: the statement has the digests of its files.
     pub review: String,
-    /// The risk of what it may do.
+    /// The risk of its possible acts.
     pub risk: ActionRisk,
 }
 

@@ -11,13 +11,13 @@ use wf_base::digest::Sha256Digest;
 use wf_sign::approval::{ApprovalScope, ApprovalStatement, ApprovalToken};
 use wf_store::feed::WorkspaceAction;
 
-/// A statement before a person signs it, and the file in which the signatures of all are collected.
+/// A statement before a person signs it, and the file with the signatures of all.
 #[derive(Debug)]
 pub struct TokenReview {
     pub path: PathBuf,
     /// The approvers.
     pub rules: SigningRules,
-    /// The token that the file has now, whatever it is for.
+    /// The token in the file now, for any purpose.
     pub last: Option<ApprovalToken>,
     pub statement: ApprovalStatement,
     /// The token with the statement, if other approvers have signed it.
@@ -25,7 +25,7 @@ pub struct TokenReview {
     key: Option<OwnKey>,
 }
 
-/// The terms of an approval that a person asks for; `None`: those that others have signed, or the usual ones.
+/// The terms of an approval a person asks for; `None`: those signed by others, or the usual ones.
 #[derive(Clone, Copy, Debug)]
 pub struct AskedTerms {
     pub validity: Option<Duration>,
@@ -98,7 +98,7 @@ impl TokenReview {
         })
     }
 
-    /// Returns the statement that this one replaces, and who signed it: it is about the same files, still holds, and has other
+    /// Returns the statement this one replaces, and who signed it: it is about the same files, still holds, and has other
     /// terms.
     pub fn replaced(&self) -> Option<(&ApprovalStatement, Vec<String>)> {
         let last = self.last.as_ref().filter(|_| self.signed.is_none())?;
@@ -138,7 +138,7 @@ impl TokenReview {
         Ok(token)
     }
 
-    /// Writes a token with a new signature, and records whose that is.
+    /// Writes a token with a new signature, and records its signer.
     pub fn record(
         &self,
         caller: &dyn Caller,

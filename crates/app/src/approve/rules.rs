@@ -10,7 +10,7 @@ use wf_sign::approval::{Approver, Approvers, ReviewPolicy};
 /// The approvers of a workspace, and the user's own keys.
 #[derive(Clone, Debug)]
 pub struct SigningRules {
-    /// The approvers whose signatures count.
+    /// The approvers with valid signatures.
     pub approvers: Approvers,
     /// The user's own keys.
     pub own_keys: Vec<OwnKey>,
@@ -21,7 +21,7 @@ impl SigningRules {
     /// `owner`, the user's own keys count too.
     pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
         let own = match KeyFolder::from_env(&caller.host().vars()) {
-            Ok(folder) => keys::own_keys(&folder)?,
+            Ok(folder) => keys::usable_keys(&folder)?,
             Err(KeyFolderError::NoFolder) => Vec::new(),
             Err(error) => return Err(keys::key_error(&error)),
         };
@@ -52,7 +52,7 @@ impl SigningRules {
         }
     }
 
-    /// Returns the key of the user who runs a plan: one of theirs that signed, if any, else their own.
+    /// Returns the key of the user running a plan: one of theirs among the signatures, if any, else their own.
     pub fn initiator(&self, signers: &[Sha256Digest]) -> Option<Sha256Digest> {
         let mut ids = self.own_keys.iter().map(|key| key.public.id());
         ids.find(|id| signers.contains(id)).or_else(|| self.own_keys.first().map(|key| key.public.id()))

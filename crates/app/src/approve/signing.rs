@@ -8,7 +8,7 @@ use crate::{
 use wf_base::time::format_duration;
 use wf_sign::{Signer, approval::ApprovalRefusal};
 
-/// The options of a person who signs.
+/// The options of a signer.
 #[derive(Clone, Debug, Default)]
 pub struct SigningOptions {
     /// True if the person has confirmed it.
@@ -40,7 +40,7 @@ pub fn agree(
     keys::open_key(caller, &folder, key, options.passphrase_file.as_deref())
 }
 
-/// Returns the key of an approver. One whose signature would be rejected is refused before anything is shown.
+/// Returns the key of an approver. One without a valid signature is refused before anything is shown.
 pub fn approver_key(
     caller: &dyn Caller,
     rules: &mut SigningRules,
@@ -59,7 +59,7 @@ pub fn approver_key(
     Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
 }
 
-/// Returns the validity of a new approval, which the rules limit.
+/// Returns the validity of a new approval, within the rules.
 pub fn validity(rules: &SigningRules, options: &SigningOptions) -> Result<Duration, CommandError> {
     let allowed = rules.approvers.validity;
     let asks = options.validity.unwrap_or(allowed);

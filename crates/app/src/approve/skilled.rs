@@ -49,7 +49,7 @@ pub fn check_skills(
         .remedy("remove one of them, or lock the one in use: ", UserAction::ChooseLock))
 }
 
-/// Returns a file of a skill that was not pinned as it was locked, and true if it is part of the skill.
+/// Returns a file of a skill with another pin than its lock, and true if it is part of the skill.
 fn mismatched_file<'p>(skill: &ApprovedSkill, files: &'p [PinnedFile]) -> Option<(&'p str, bool)> {
     let below = |pin: &'p PinnedFile| Some((pin, pin.path.strip_prefix(&skill.folder)?.strip_prefix('/')?));
     let mut own = files.iter().filter_map(below);

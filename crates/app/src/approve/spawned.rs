@@ -1,4 +1,4 @@
-//! The plan that a standing approval of a goal lets start, and the policy that binds it.
+//! The plan a standing approval of a goal lets start, and the policy binding it.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -41,7 +41,7 @@ fn spawn_policy(loaded: &LoadedPlan, goal_plan: &GoalPlan) -> SpawnPolicy {
     }
 }
 
-/// The skills that a goal and all that it uses may use.
+/// The skills open to a goal and all its plans.
 fn usable_skills(plan: &Arc<Plan>) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = pinned::skills(plan);
     let skill_names = plan.parts().skills.iter().flatten();

@@ -1,4 +1,4 @@
-//! The statements that are signed, and the files of signed ones.
+//! The statements to sign, and the files of signed ones.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -10,12 +10,12 @@ use wf_sign::approval::{
 };
 use wf_store::{StoreReader, allow_no_state};
 
-/// The plan that an approval is for.
+/// The plan an approval is for.
 pub fn plan_ref(loaded: &LoadedPlan, files: &[PinnedFile]) -> PlanRef {
     PlanRef { id: loaded.plan.id().clone(), path: loaded.path.clone(), digest: plan_digest(files) }
 }
 
-/// Returns the statement that permits one use of a plan from now on, without files and parameters;
+/// Returns the statement permitting one use of a plan from now on, without files and parameters;
 /// its nonce is drawn for this purpose. The caller adds what else it is bound to.
 pub fn draft_statement(
     host: &Host,
@@ -61,7 +61,7 @@ pub fn read_token(workspace: &Workspace, path: &Path) -> Result<ApprovalToken, A
 /// Returns the number of uses of a token, as far as the state knows.
 pub fn use_count(workspace: &Workspace, token: &ApprovalToken) -> Result<u32, CommandError> {
     let reader = allow_no_state(StoreReader::open(&workspace.state))?;
-    Ok(reader.map_or(Ok(0), |reader| reader.last_use_of(token.statement().nonce.as_str()))?)
+    Ok(reader.map_or(Ok(0), |reader| reader.approvals().last_use(token.statement().nonce.as_str()))?)
 }
 
 /// Writes an approval atomically: its name appears only once it is complete.

@@ -84,6 +84,6 @@ pub fn withdrawal_time(
     now: Moment,
 ) -> Result<Option<Moment>, CommandError> {
     let reader = allow_no_state(StoreReader::from_log(&workspace.state))?;
-    let withdrawals = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.withdrawals(goal))?;
+    let withdrawals = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.approvals().withdrawals(goal))?;
     Ok(withdrawn_at(&withdrawals, statement.nonce.as_str(), statement.issued, now, SKEW))
 }

@@ -26,19 +26,19 @@ use wf_lang::{DiskFiles, GATES, SpecFileSource as _};
 use wf_model::ModelDefinition;
 use wf_store::{MegramSelection, StoreReader, allow_no_state};
 
-/// The role of the model that writes plans.
+/// The role of the model writing plans.
 pub(super) const PLANNER: &str = "planner";
 
-/// The role of the model that makes tasks of wishes; the planner if it is not defined.
+/// The role of the model making tasks of wishes; the planner if it is not defined.
 pub(super) const PERCEIVER: &str = "perceiver";
 
 /// The settings of a request for a plan.
 pub struct AuthoringSettings {
-    /// The skills that the plan may use.
+    /// The skills the plan may use.
     pub skills: Vec<SkillSummary>,
-    /// The cassette that takes or answers the calls of models, if there is one.
+    /// The cassette for the calls of models, recording or replaying, if there is one.
     pub cassette: Option<Cassette>,
-    /// The limits that the user sets; the others are those of the configuration.
+    /// The limits the user sets; the others are those of the configuration.
     pub budget: PlanningBudget,
     /// True if the user may be asked.
     pub may_ask: bool,
@@ -59,7 +59,7 @@ pub struct PlanAuthor<'a> {
 }
 
 impl<'a> PlanAuthor<'a> {
-    /// Prepares the writing of a plan to a path, in whose workspace it is.
+    /// Prepares the writing of a plan to a path, in the workspace of that.
     pub fn new(
         caller: &'a dyn Caller,
         path: &Path,
@@ -83,9 +83,9 @@ impl<'a> PlanAuthor<'a> {
     }
 
     /// Records the end of the request: what was done with the plan, or why there is none.
-    pub fn end(&mut self, outcome: Result<String, String>) -> Result<(), CommandError> {
+    pub fn end(&mut self, outcome: &Result<String, CommandError>) -> Result<(), CommandError> {
         let is_accepted = outcome.is_ok();
-        let result = outcome.unwrap_or_else(|reason| reason);
+        let result = outcome.as_ref().unwrap_or_else(|error| &error.message).clone();
         self.desk.end(PlanningResult { is_accepted, intent: self.intent.take(), result })
     }
 
@@ -95,7 +95,7 @@ impl<'a> PlanAuthor<'a> {
         self.plan(plan_question(task, &context), task.plan_id().as_ref(), &context.calibration)
     }
 
-    /// Writes another version of a plan. One that changes nothing is an error.
+    /// Writes another version of a plan. One without changes is an error.
     pub fn revise(&mut self, old_file: &PlanFile, wish: &str) -> Result<DraftPlan, CommandError> {
         require_wish(wish)?;
         self.desk.model(PLANNER)?;
@@ -142,7 +142,7 @@ impl<'a> PlanAuthor<'a> {
         }
     }
 
-    /// Reports a plan that is not accepted.
+    /// Reports a rejected plan.
     fn refuse(&self, model: &ModelDefinition, rejected: &RejectedDraft) -> CommandError {
         let name = &model.name;
         if rejected.files.is_empty() {
@@ -155,13 +155,14 @@ impl<'a> PlanAuthor<'a> {
             .hint("nothing was written; try again, or give the role `planner` another model")
     }
 
-    /// Returns what a planner is told of the workspace.
+    /// Returns the text for a planner about the workspace.
     fn context(&self, task: &str) -> Result<PlanningContext, CommandError> {
         let files = DiskFiles::new(&self.workspace.root);
         let gates = files.names(GATES).into_iter();
         let gates = gates.filter_map(|name| name.strip_suffix(".md").map(str::to_owned));
         let reader = allow_no_state(StoreReader::open(&self.workspace.state))?;
-        let megrams = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.memory(&MegramSelection::All))?;
+        let megrams =
+            reader.map_or_else(|| Ok(Vec::new()), |reader| reader.memory().megrams(&MegramSelection::All))?;
         let task = CalibrationTask { words: task, intent: Some(&MegramTags::slug(task)) };
         Ok(PlanningContext {
             roles: self.desk.roles(),

@@ -57,7 +57,7 @@ impl<'a> PlanningDesk<'a> {
         })
     }
 
-    /// Returns the names of the roles that have a model.
+    /// Returns the names of the roles with a model.
     pub(super) fn roles(&self) -> Vec<String> {
         self.models.table().roles.keys().map(Name::to_string).collect()
     }
@@ -102,7 +102,8 @@ impl<'a> PlanningDesk<'a> {
         let price = self.models.table().dearest_price(model);
         match self.meter.admit(model, price, request) {
             Ok(reserve) => self.note(PlanningFact::CallStarted { role, model: name, reserve })?,
-            Err(reason) => {
+            Err(refusal) => {
+                let reason = refusal.to_string();
                 let message = format!("the call of model `{name}` as {role} was not made: {reason}");
                 self.note(PlanningFact::CallRefused { role, model: name, reason })?;
                 let error = CommandError::new(CliExitCode::RunFailed, message);
@@ -142,7 +143,7 @@ impl<'a> PlanningDesk<'a> {
         Ok(self.note(PlanningFact::Clarified { clarifications })?)
     }
 
-    /// Ends the record. Nothing is recorded of a request that never began.
+    /// Ends the record. Nothing is recorded of an unstarted request.
     pub(super) fn end(&mut self, result: PlanningResult) -> Result<(), CommandError> {
         if self.log.is_none() {
             return Ok(());
@@ -152,7 +153,7 @@ impl<'a> PlanningDesk<'a> {
         Ok(self.note(PlanningFact::Ended(PlanningResult { is_accepted, intent, result }))?)
     }
 
-    /// Returns what a perceiver knew when its calls were recorded; without a recording, the last wishes.
+    /// Returns the knowledge of a perceiver at the time of the recording; without one, the last wishes.
     pub(super) fn perceiver_notes(&self) -> Result<PerceiverNotes, CommandError> {
         if let Some((folder, true)) = &self.tape {
             return PerceiverNotes::read(folder);
@@ -170,7 +171,7 @@ impl<'a> PlanningDesk<'a> {
         Ok(PerceiverNotes { past: wishes, answers: Vec::new() })
     }
 
-    /// Adds what a perceiver knew to a recording.
+    /// Adds the knowledge of a perceiver to a recording.
     pub(super) fn keep_notes(&self, notes: &PerceiverNotes) -> Result<(), CommandError> {
         match &self.tape {
             Some((folder, false)) => notes.write(folder, |text| self.masked(text)),

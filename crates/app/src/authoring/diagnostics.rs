@@ -5,7 +5,7 @@ use wf_base::{
     source::SourceText,
 };
 
-/// The maximum number of errors that a planner is told at once.
+/// The maximum number of errors a planner is told at once.
 const MOST: usize = 20;
 
 /// The maximum length of a quoted line, in characters.

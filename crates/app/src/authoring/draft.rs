@@ -14,7 +14,7 @@ use wf_core::agent::{
 use wf_lang::{DiskFiles, FileReadError, SpecFileSource};
 use wf_model::Plan;
 
-/// A plan by a model that passes `wf check`.
+/// A plan by a model, valid for `wf check`.
 #[derive(Debug)]
 pub struct DraftPlan {
     pub text: String,
@@ -23,7 +23,7 @@ pub struct DraftPlan {
     pub files: Vec<CheckedFile>,
 }
 
-/// A reply that is not accepted.
+/// A rejected reply.
 #[derive(Debug)]
 pub(super) struct RejectedDraft {
     /// The mistake, for the model.
@@ -32,14 +32,14 @@ pub(super) struct RejectedDraft {
     pub(super) files: Vec<CheckedFile>,
 }
 
-/// The rules that a reply must meet.
+/// The rules a reply must meet.
 pub(super) struct DraftRules<'a> {
     pub(super) host: &'a Host,
     pub(super) workspace: &'a Workspace,
     pub(super) config: &'a WorkspaceConfig,
-    /// The path that the plan will have, relative to the workspace.
+    /// The path the plan will have, relative to the workspace.
     pub(super) path: &'a str,
-    /// The id that it must have; `None`: any.
+    /// The id it must have; `None`: any.
     pub(super) id: Option<&'a PlanId>,
     pub(super) calibration: &'a MemoryCalibration,
 }
@@ -79,7 +79,7 @@ impl DraftRules<'_> {
     }
 }
 
-/// The files of a workspace, with a plan that is not there yet.
+/// The files of a workspace, with a future plan.
 struct DraftFiles<'a> {
     disk: DiskFiles,
     path: &'a str,

@@ -64,7 +64,7 @@ pub fn require_new(host: &Host, path: &Path) -> Result<(), CommandError> {
     if path.symlink_metadata().is_ok() { Err(exists(host, path)) } else { Ok(()) }
 }
 
-/// Reports that a file is there already.
+/// Reports an existing file.
 pub(super) fn exists(host: &Host, path: &Path) -> CommandError {
     let shown = relative_path(path, host.cwd());
     let error = CommandError::new(CliExitCode::Usage, format!("{shown} exists already"));
@@ -88,7 +88,7 @@ pub fn replace_plan(host: &Host, old_file: &PlanFile, text: &str) -> Result<(), 
     file.persist(&target).map(drop).map_err(|failed| write_error(host, path, &failed.error))
 }
 
-/// Writes a text beside a file that it will be.
+/// Writes a text beside its future file.
 fn staged(path: &Path, text: &str, mode: Option<Permissions>) -> std::io::Result<tempfile::NamedTempFile> {
     let dir = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(dir)?;

@@ -3,7 +3,7 @@
 //! A perceiver makes a task of the words of a user, a planner writes the plan, and the parser of `wf check` and the
 //! memory of the workspace judge it. What `wf_core::agent::authoring` asks and reads, this module calls and checks.
 //!
-//! **Invariant:** a plan that has errors, or uses what memory forbids, is neither returned nor written.
+//! **Invariant:** a plan with errors, or with something forbidden by memory, is neither returned nor written.
 //! **Invariant:** nothing here runs a plan.
 //! **Invariant:** each call is metered, and its exchange is stored before anything relies on it.
 

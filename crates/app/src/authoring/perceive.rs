@@ -4,8 +4,8 @@ use super::author::{PERCEIVER, PLANNER, PlanAuthor, require_wish};
 use crate::{CliExitCode, CommandError};
 use wf_base::untrusted::untrusted;
 use wf_core::agent::authoring::{
-    Clarification, MAX_CLARIFICATIONS, Perception, TaskSpec, append_answers, append_mistake, read_perception,
-    task_question,
+    Clarification, MAX_CLARIFICATIONS, Perception, PerceptionMistake, TaskSpec, append_answers,
+    append_mistake, read_perception, task_question,
 };
 
 impl PlanAuthor<'_> {
@@ -42,9 +42,7 @@ impl PlanAuthor<'_> {
                         .extend(answers.into_iter().filter(|clarification| !clarification.answer.is_empty()));
                     continue;
                 }
-                Ok(Perception::Questions(_)) => {
-                    "no more questions may be asked: answer with the task, as far as it is known".into()
-                }
+                Ok(Perception::Questions(_)) => PerceptionMistake::LateQuestions,
                 Err(mistake) => mistake,
             };
             if is_repaired {
@@ -53,11 +51,11 @@ impl PlanAuthor<'_> {
                 return Err(error.hint("say it in other words, or give the role `perceiver` another model"));
             }
             is_repaired = true;
-            append_mistake(&mut request, reply, &mistake);
+            append_mistake(&mut request, reply, &mistake.to_string());
         }
     }
 
-    /// Returns the answers of the user, or those that were recorded. Where nobody can be asked, and after the end of
+    /// Returns the answers of the user, or the recorded ones. Where nobody can be asked, and after the end of
     /// the input, they are empty.
     fn answers(
         &self,

@@ -3,9 +3,10 @@ use serde_json::Value;
 use crate::{CommandError, Host, records::body};
 use wf_base::digest::Sha256Digest;
 use wf_core::agent::authoring::PlanningRecord;
+use wf_report::record::CallBodyError;
 use wf_store::{PlanningStore, StateFolder};
 
-/// The requests for plans that were made in a workspace.
+/// The requests for plans made in a workspace.
 pub struct PlanningRequests(PlanningStore);
 
 impl PlanningRequests {
@@ -34,7 +35,7 @@ impl PlanningRequests {
     }
 
     /// Returns a reader of the bodies of the calls of a request.
-    pub fn bodies(&self, number: u32) -> impl Fn(&Sha256Digest) -> Result<Value, String> {
+    pub fn bodies(&self, number: u32) -> impl Fn(&Sha256Digest) -> Result<Value, CallBodyError> {
         let bodies = self.0.bodies(number);
         move |digest| body(&bodies, digest)
     }

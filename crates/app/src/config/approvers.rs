@@ -20,10 +20,10 @@ use wf_sign::{
 record! {
     /// The approvers of a workspace.
     pub struct ApproversFile as "the approvers" {
-        /// The policy on who must have approved a plan before it runs: `owner` is the user who runs
+        /// The policy on the approvers of a plan before it runs: `owner` is the user running
         /// it, `reviewed` are other approvers, in advance.
         expected policy: ReviewPolicySetting,
-        /// The number of approvers who must have signed: 1 if absent.
+        /// The number of required approvers: 1 if absent.
         optional required: Spanned<u32>,
         /// The longest validity of an approval: `7d` if absent.
         optional validity: Spanned<DurationText>,
@@ -39,14 +39,14 @@ record! {
         expected name: Spanned<String>,
         /// The Ed25519 public key, as `wf key list` shows it: 64 hexadecimal digits.
         expected key: Spanned<ApproverKeyText>,
-        /// The time from which the key is no longer trusted: a day, or an instant.
+        /// The end of trust in the key: a day, or an instant.
         optional revoked: DayOrInstant,
     }
 }
 
 keywords! {
     listed
-    /// The policy on who must have approved a plan, as it is written.
+    /// The policy on the approvers of a plan, as it is written.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ReviewPolicySetting {
         /// `owner`

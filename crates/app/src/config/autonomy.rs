@@ -2,7 +2,7 @@ use wf_base::{
     diag::{Code, Diagnostic},
     source::Spanned,
 };
-use wf_lang::decode::{DurationText, MappingFields, SpecDecoder, record};
+use wf_lang::decode::{CompleteSpec, DurationText, MappingFields, SpecDecoder, record};
 use wf_model::AutonomyThresholds;
 
 record! {
@@ -11,41 +11,23 @@ record! {
     pub struct AutonomySection as "the autonomy" {
         /// The number of repairs required before a proposal: 30 if absent.
         optional min_samples: Spanned<u32>,
-        /// The correction rate below which more autonomy is proposed: 0.05 if absent.
+        /// The correction rate for a proposal of more autonomy: below this, 0.05 if absent.
         optional widen_below: Spanned<f64>,
-        /// The correction rate above which less autonomy is proposed: 0.2 if absent. It must be
+        /// The correction rate for a proposal of less autonomy: above this, 0.2 if absent. It must be
         /// more than `widen_below`, so that proposals do not swing.
         optional tighten_above: Spanned<f64>,
-        /// The most repairs that a proposal allows: 100 if absent.
+        /// The most repairs a proposal allows: 100 if absent.
         optional most_executions: Spanned<u32>,
-        /// The longest validity that a proposal sets: `90d` if absent.
+        /// The longest validity a proposal sets: `90d` if absent.
         optional longest: Spanned<DurationText>,
-        /// The period over which repairs count: `90d` if absent.
+        /// The period of counted repairs: `90d` if absent.
         optional window: Spanned<DurationText>,
     }
-    finish in_bounds;
+    finish check_thresholds;
+    completes AutonomyThresholds;
 }
 
-impl AutonomySection {
-    /// Returns its values, with defaults filled in.
-    pub(super) fn completed(&self) -> AutonomyThresholds {
-        let plain = AutonomyThresholds::default();
-        let number = |setting: &Option<Spanned<u32>>, or| setting.as_ref().map_or(or, |field| field.value);
-        let rate = |setting: &Option<Spanned<f64>>, or| setting.as_ref().map_or(or, |field| field.value);
-        let time =
-            |setting: &Option<Spanned<DurationText>>, or| setting.as_ref().map_or(or, |field| field.value.0);
-        AutonomyThresholds {
-            min_samples: number(&self.min_samples, plain.min_samples),
-            widen_below: rate(&self.widen_below, plain.widen_below),
-            tighten_above: rate(&self.tighten_above, plain.tighten_above),
-            most_executions: number(&self.most_executions, plain.most_executions),
-            longest: time(&self.longest, plain.longest),
-            window: time(&self.window, plain.window),
-        }
-    }
-}
-
-fn in_bounds(section: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_thresholds(section: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let mut wrong = |span, message: String| {
         decoder.emit(Diagnostic::new(Code::ValueWrong, span, message));
     };
@@ -70,7 +52,7 @@ fn in_bounds(section: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: 
             wrong(time.span, format!("`{key}` must be longer than 0"));
         }
     }
-    let whole = section.completed();
+    let whole = section.complete(&AutonomyThresholds::default());
     let spans = [&section.widen_below, &section.tighten_above];
     if let Some(last) = spans.into_iter().flatten().next_back()
         && is_sound

@@ -5,17 +5,17 @@ use wf_base::{
     name::Name,
     source::Spanned,
 };
-use wf_lang::decode::{MappingFields, OrderedEntries, SpecDecoder, record};
+use wf_lang::decode::{LowerSpec, MappingFields, OrderedEntries, SpecDecoder, record};
 
-/// The queue of steps that name none.
+/// The queue of steps without one.
 const DEFAULT_QUEUE: &str = "default";
 
 record! {
     /// A backend: a place where runs can go on without this machine.
     pub struct BackendSection as "a backend" {
-        /// The Temporal server that drives its runs.
+        /// The Temporal server driving its runs.
         required temporal: TemporalSection,
-        /// The object store that its workers share: `file:///folder` or `s3://bucket/prefix`.
+        /// The object store its workers share: `file:///folder` or `s3://bucket/prefix`.
         required objects: Spanned<String>,
         /// The task queues of its workers by name, with `default`.
         required queues: OrderedEntries<Name, Spanned<String>>,
@@ -30,7 +30,7 @@ record! {
         required address: Spanned<String>,
         /// The namespace there: `default` if absent.
         optional namespace: Spanned<String>,
-        /// The variable of the environment that has the API key, if the server wants one.
+        /// The variable of the environment with the API key, if the server wants one.
         optional key: Spanned<String>,
         /// The files for TLS, if the authorities of the system do not do.
         optional tls: TlsSection,
@@ -41,20 +41,21 @@ record! {
 record! {
     /// The files in PEM for TLS. Their paths are relative to the workspace.
     pub struct TlsSection as "TLS" {
-        /// The certificates of the authorities that may sign the server's: those of the system if absent.
+        /// The certificates of the authorities for the server's: those of the system if absent.
         optional ca: Spanned<String>,
-        /// The certificate that the server wants to see.
+        /// The certificate the server wants to see.
         optional cert: Spanned<String>,
         /// The private key of that certificate.
         optional key: Spanned<String>,
     }
     finish check_tls;
+    lowers TlsFiles;
 }
 
 /// A backend, with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
-    /// The server that drives its runs.
+    /// The server driving its runs.
     pub temporal: TemporalBackend,
     /// The address of the object store.
     pub objects: String,
@@ -67,7 +68,7 @@ pub struct Backend {
 pub struct TemporalBackend {
     pub address: String,
     pub namespace: String,
-    /// The variable that has the key.
+    /// The variable with the key.
     pub key: Option<String>,
     pub tls: TlsFiles,
 }
@@ -102,7 +103,7 @@ fn check_tls(tls: &mut TlsSection, fields: &MappingFields<'_, '_>, decoder: &mut
     decoder.emit(mistake.with_help("a certificate is shown with its private key: name the files of both"));
 }
 
-/// Notes addresses that are none, and queues without a default.
+/// Notes invalid addresses, and queues without a default.
 fn check_backend(
     backend: &mut BackendSection,
     fields: &MappingFields<'_, '_>,
@@ -138,22 +139,13 @@ fn check_backend(
 pub(super) fn backends(sections: &OrderedEntries<Name, BackendSection>) -> BTreeMap<Name, Backend> {
     let backend = |section: &BackendSection| Backend {
         temporal: TemporalBackend {
-            address: section.temporal.address.value.clone(),
-            namespace: section.temporal.namespace.as_ref().map_or("default", |name| &name.value).to_owned(),
-            key: section.temporal.key.as_ref().map(|key| key.value.clone()),
-            tls: section.temporal.tls.as_ref().map(tls_files).unwrap_or_default(),
+            address: section.temporal.address.lower(),
+            namespace: section.temporal.namespace.lower().unwrap_or_else(|| "default".into()),
+            key: section.temporal.key.lower(),
+            tls: section.temporal.tls.lower().unwrap_or_default(),
         },
-        objects: section.objects.value.clone(),
-        queues: section
-            .queues
-            .iter()
-            .map(|(name, queue)| (name.value.to_string(), queue.value.clone()))
-            .collect(),
+        objects: section.objects.lower(),
+        queues: section.queues.iter().map(|(name, queue)| (name.value.to_string(), queue.lower())).collect(),
     };
-    sections.iter().map(|(name, section)| (name.value.clone(), backend(section))).collect()
-}
-
-fn tls_files(section: &TlsSection) -> TlsFiles {
-    let path = |file: &Option<Spanned<String>>| file.as_ref().map(|file| file.value.clone());
-    TlsFiles { ca: path(&section.ca), cert: path(&section.cert), key: path(&section.key) }
+    sections.iter().map(|(name, section)| (name.lower(), backend(section))).collect()
 }

@@ -1,6 +1,6 @@
-//! The settings of `wf.yaml` that a run of a goal depends on: an acceptance binds these, and not the whole file.
+//! The settings of `wf.yaml` a run of a goal depends on: an acceptance binds these, and not the whole file.
 //!
-//! **Invariant:** each key of the file is bound, bound by the names that the plan uses, or listed in the test as one that
+//! **Invariant:** each key of the file is bound, bound by the names the plan uses, or listed in the test as one that
 //! changes nothing of a run.
 //! **Invariant:** what an unreadable file would set is not known, so that its whole text counts.
 
@@ -14,17 +14,17 @@ use wf_model::{
     summary::{SummaryLine, of_goal, of_plan},
 };
 
-/// The keys that change what any run executes, or what its steps may reach.
+/// The keys with an effect on the execution of any run, or on the reach of its steps.
 const BOUND: [&str; 6] = ["policy", "retry", "replan", "sandbox", "gates", "env_pass"];
 
-/// The roles that a run uses without a plan that names them, where it calls a model.
+/// The roles a run uses without a plan naming them, where it calls a model.
 const OWN_ROLES: [&str; 4] = ["executor", "judge", "planner", "compactor"];
 
-/// The words of a plan's summary that say that it may call a model.
+/// The words for calls of models in a plan's summary.
 const MODEL_WORDS: [&str; 7] =
     ["agent", "llm", "judge", "planner", "consult_planner", "escalate", "generated"];
 
-/// Returns the part of a configuration that the runs of a plan, or of a goal, depend on; an unreadable one as its text.
+/// Returns the part of a configuration the runs of a plan, or of a goal, depend on; an unreadable one as its text.
 pub fn bound_settings(config: &str, plan: &Plan, goal: Option<&Goal>) -> Value {
     let mut mistakes = DiagnosticList::default();
     let start = if config.starts_with('\u{feff}') { 3 } else { 0 };
@@ -49,7 +49,7 @@ pub fn bound_settings(config: &str, plan: &Plan, goal: Option<&Goal>) -> Value {
     Value::Object(part.collect())
 }
 
-/// The names in a configuration that a plan can use.
+/// The names in a configuration a plan can use.
 struct NamedSettings {
     models: BTreeSet<String>,
     roles: BTreeSet<String>,

@@ -24,21 +24,21 @@ record! {
     pub struct ConfigFile as "the configuration" {
         /// The defaults for how steps share the machine and for the effect of a failure.
         optional policy: PolicySpec,
-        /// The limits on the steps of all runs that execute at once: none if absent.
+        /// The limits on the concurrent steps of all runs: none if absent.
         optional limits: LimitsSection,
-        /// The default retry of a failed attempt, for steps that set none.
+        /// The default retry of a failed attempt, for steps without one.
         optional retry: RetrySpec,
-        /// The default numbers for plans that set `replan`. It does not enable rework in other
+        /// The default numbers for plans with `replan`. It does not enable rework in other
         /// plans.
         optional replan: ReplanSpec,
-        /// The data that is safe when the machine loses power: `full` if absent.
+        /// The durability of data at a loss of power: `full` if absent.
         default durability: DurabilitySetting,
         /// The sandbox of checks and of steps with `allow`: `on` if absent. Further readable paths
         /// besides the workspace can be added.
         optional sandbox: SandboxSection,
         /// The limits on the stored output of attempts.
         optional logs: LogsSection,
-        /// The names of gates in `gates/` that apply to every plan, before its own.
+        /// The names of gates in `gates/` for every plan, before its own.
         default gates: Vec<Spanned<GateId>>,
         /// The limits on finished runs: those of 90 days are kept, and 10 GiB of stored artifacts, if absent.
         optional retention: RetentionSection,
@@ -46,21 +46,21 @@ record! {
         optional audit: AuditSection,
         /// The thresholds for proposing more, or less, autonomy for a goal.
         optional autonomy: AutonomySection,
-        /// The limits on the suggestions of runs that are kept.
+        /// The limits on the kept suggestions of runs.
         optional suggestions: SuggestionsSection,
         /// The limits on the calls of each `wf plan`: none if absent.
         optional planning: PlanningSection,
-        /// The things that memory learns besides outcomes: none if absent.
+        /// The things memory learns besides outcomes: none if absent.
         optional memory: MemorySection,
-        /// The models that agents and gates may use, by name.
+        /// The models agents and gates may use, by name.
         default models: OrderedEntries<Name, ModelSection>,
-        /// The model of each role: `executor`, `judge` and others that plans name.
+        /// The model of each role: `executor`, `judge` and others named by plans.
         default roles: OrderedEntries<Name, Spanned<Name>>,
-        /// The MCP servers whose tools agents may call, by name.
+        /// The MCP servers with tools for agents, by name.
         default mcp: OrderedEntries<Name, McpServerSection>,
         /// The places where runs can go on without this machine, by name: for `wf run --on NAME`.
         default backends: OrderedEntries<Name, BackendSection>,
-        /// Patterns of environment variables that every step sees.
+        /// Patterns of environment variables every step sees.
         default env_pass: Vec<Spanned<String>>,
     }
 }
@@ -76,7 +76,7 @@ record! {
 record! {
     /// The limits on finished runs.
     pub struct RetentionSection as "the retention" {
-        /// The age at which a finished run is deleted.
+        /// The age of a finished run at its deletion.
         optional max_age: DurationText,
         /// The number of finished runs to keep.
         optional max_runs: u32,
@@ -87,9 +87,9 @@ record! {
 }
 
 record! {
-    /// The things that memory learns besides outcomes.
+    /// The things memory learns besides outcomes.
     pub struct MemorySection as "the memory" {
-        /// True if it learns preferences from what people decide: `false` if absent.
+        /// True if it learns preferences from decisions of people: `false` if absent.
         default preferences: bool,
     }
 }
@@ -97,14 +97,14 @@ record! {
 record! {
     /// The reports of the auditor.
     pub struct AuditSection as "the audit" {
-        /// The amount of activity after which it writes a report: `5m` if absent.
+        /// The amount of activity before a report: `5m` if absent.
         optional window: DurationText,
     }
 }
 
 keywords! {
     listed
-    /// The data that is safe when the machine loses power.
+    /// The durability of data at a loss of power.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum DurabilitySetting {
         /// Every decision.
@@ -127,7 +127,7 @@ pub enum SandboxSection {
 }
 
 record! {
-    /// The paths that every check, and every step with `allow`, may read besides the workspace.
+    /// The paths every check, and every step with `allow`, may read besides the workspace.
     pub struct SandboxReadPaths as "the sandbox" {
         /// Files and folders: relative to the workspace, absolute, or `~/…`.
         required read: Vec<Spanned<ReadablePath>>,

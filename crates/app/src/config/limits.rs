@@ -3,10 +3,10 @@ use wf_base::{
     source::Spanned,
 };
 use wf_core::permit::{ParallelLimit, ParallelLimits};
-use wf_lang::decode::{MappingFields, SpecDecoder, record};
+use wf_lang::decode::{LowerSpec, MappingFields, SpecDecoder, record};
 
 record! {
-    /// The limits on the steps of all runs that execute at once. An absent limit is unlimited.
+    /// The limits on the concurrent steps of all runs. An absent limit is unlimited.
     pub struct LimitsSection as "the limits" {
         /// The maximum number of steps of all runs.
         optional max_parallel: Spanned<u32>,
@@ -20,16 +20,15 @@ record! {
 
 impl LimitsSection {
     pub(super) fn limits(&self) -> ParallelLimits {
-        let value = |limit: &Option<Spanned<u32>>| limit.as_ref().map(|limit| limit.value);
         ParallelLimits {
-            in_workspace: value(&self.max_parallel),
-            in_session: value(&self.max_parallel_per_session),
-            in_run: value(&self.max_parallel_per_run),
+            in_workspace: self.max_parallel.lower(),
+            in_session: self.max_parallel_per_session.lower(),
+            in_run: self.max_parallel_per_run.lower(),
         }
     }
 }
 
-/// Notes a limit of zero, and one that a wider limit makes useless.
+/// Notes a limit of zero, and one made useless by a wider limit.
 fn check_limits(section: &mut LimitsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let mut wider: Option<(ParallelLimit, u32)> = None;
     let limits = [

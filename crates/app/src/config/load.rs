@@ -41,7 +41,7 @@ pub fn load(source: &SourceText) -> (WorkspaceConfig, Vec<Diagnostic>) {
     (config, mistakes)
 }
 
-/// Reads a file of settings as a tree, whose mistakes are noted in the decoder for its declarations.
+/// Reads a file of settings as a tree, with its mistakes noted in the decoder for its declarations.
 pub(super) fn open(source: &SourceText) -> (Option<YamlNode<'_>>, SpecDecoder<'_>) {
     let text = source.text();
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };

@@ -6,24 +6,24 @@ use wf_base::{
     name::Name,
     source::Spanned,
 };
-use wf_lang::decode::{MappingFields, OrderedEntries, SpecDecoder, record};
+use wf_lang::decode::{LowerSpec, MappingFields, OrderedEntries, SpecDecoder, record};
 use wf_model::McpServer;
 
 record! {
-    /// An MCP server, whose tools agents may call. It is started in the sandbox of their step.
+    /// An MCP server with tools for agents. It is started in the sandbox of their step.
     pub struct McpServerSection as "an MCP server" {
         /// The program and its arguments; no shell interprets them.
         required command: Vec<Spanned<String>>,
-        /// The tools that agents may call, by the server's names of them.
+        /// The tools agents may call, by the server's names of them.
         required tools: Vec<Spanned<String>>,
         /// The SHA-256 of their names, descriptions and schemas, as somebody reviewed them. Without it no agent gets
-        /// them: the message of a run that needs them has it.
+        /// them: the message of a run needing them has it.
         optional digest: Spanned<String>,
     }
     finish check_server;
 }
 
-/// Notes a server without a program or tools, names of tools that no provider accepts, and a digest that is none.
+/// Notes a server without a program or tools, invalid names of tools, and an invalid digest.
 fn check_server(
     server: &mut McpServerSection,
     fields: &MappingFields<'_, '_>,
@@ -58,7 +58,7 @@ fn check_server(
     }
 }
 
-/// Notes tools whose names are too long for providers once the name of the server is before them.
+/// Notes tools with names too long for providers once the name of the server is before them.
 pub(super) fn check_tool_names(
     servers: &OrderedEntries<Name, McpServerSection>,
     decoder: &mut SpecDecoder<'_>,
@@ -80,16 +80,14 @@ pub(super) fn check_tool_names(
 
 /// Returns the servers of a configuration.
 pub(super) fn servers(servers: &OrderedEntries<Name, McpServerSection>) -> BTreeMap<Name, McpServer> {
-    let each = servers.iter();
-    each.map(|(name, server)| (name.value.clone(), definition(&name.value, server))).collect()
+    servers.iter().map(|(name, server)| (name.lower(), definition(&name.value, server))).collect()
 }
 
 fn definition(name: &Name, server: &McpServerSection) -> McpServer {
-    let texts = |texts: &[Spanned<String>]| texts.iter().map(|text| text.value.clone()).collect();
     McpServer {
         name: name.clone(),
-        command: texts(&server.command),
-        tools: texts(&server.tools),
+        command: server.command.lower(),
+        tools: server.tools.lower(),
         digest: server.digest.as_ref().and_then(|digest| digest.value.parse().ok()),
     }
 }

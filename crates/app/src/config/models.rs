@@ -8,12 +8,12 @@ use wf_base::{
 use wf_gateway::client::ProviderAddress;
 use wf_lang::{
     ast::SecretSpec,
-    decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record},
+    decode::{DurationText, LowerSpec, MappingFields, OrderedEntries, SpecDecoder, record},
 };
 use wf_model::{ModelApi, ModelDefinition, ModelPrice, ModelTable, Money};
 
 record! {
-    /// A model that steps and gates may use.
+    /// A model steps and gates may use.
     pub struct ModelSection as "a model" {
         /// The wire format of its provider.
         required api: Spanned<ModelApi>,
@@ -24,7 +24,7 @@ record! {
         optional base_url: Spanned<String>,
         /// The key for the provider, and its source.
         optional key: Spanned<SecretSpec>,
-        /// The tokens that a request and its reply may take together: 128000 if absent.
+        /// The tokens a request and its reply may take together: 128000 if absent.
         optional context_window: Spanned<u64>,
         /// The maximum tokens of a reply: 8192 if absent.
         optional max_output: Spanned<u64>,
@@ -32,7 +32,7 @@ record! {
         optional price: PriceSection,
         /// The time limit of a call: 5m if absent.
         optional timeout: Spanned<DurationText>,
-        /// The models that are called if it fails, in order.
+        /// The models called on its failure, in order.
         default fallback: Vec<Spanned<Name>>,
     }
     finish check_model;
@@ -45,16 +45,16 @@ record! {
         required input: Spanned<f64>,
         /// Of output tokens.
         required output: Spanned<f64>,
-        /// Of input tokens that the provider had cached: as of others if absent.
+        /// Of input tokens from the provider's cache: as of others if absent.
         optional cached_input: Spanned<f64>,
-        /// Of input tokens that the provider has cached now, for later calls: with `api: anthropic` 1.25 times `input` if
+        /// Of input tokens put into the provider's cache, for later calls: with `api: anthropic` 1.25 times `input` if
         /// absent, else as of others.
         optional cache_write: Spanned<f64>,
     }
     finish check_price;
 }
 
-/// Notes limits that leave no room, an address that is not safe, and a key that nothing needs.
+/// Notes limits without room, an unsafe address, and a useless key.
 fn check_model(model: &mut ModelSection, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let mut wrong = |code, span, message: String, help: &str| {
         decoder.emit(Diagnostic::new(code, span, message).with_help(help));
@@ -99,7 +99,7 @@ fn check_model(model: &mut ModelSection, fields: &MappingFields<'_, '_>, decoder
     }
 }
 
-/// Notes a price that is no amount.
+/// Notes an invalid price.
 fn check_price(price: &mut PriceSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let parts = [&price.cached_input, &price.cache_write];
     let parts = parts.into_iter().filter_map(Option::as_ref);
@@ -115,7 +115,7 @@ fn money(dollars: f64) -> Result<Money, wf_model::MoneyError> {
     Money::parse(&format!("{dollars:e}"))
 }
 
-/// Notes roles and fallbacks that name no model, and models that fall back to themselves.
+/// Notes roles and fallbacks without a model, and models with themselves as a fallback.
 pub(super) fn check_names(
     models: &OrderedEntries<Name, ModelSection>,
     roles: &OrderedEntries<Name, Spanned<Name>>,
@@ -167,22 +167,24 @@ pub(super) fn table(
     models: &OrderedEntries<Name, ModelSection>,
     roles: &OrderedEntries<Name, Spanned<Name>>,
 ) -> ModelTable {
-    let models = models.iter().map(|(name, model)| (name.value.clone(), definition(&name.value, model)));
-    let roles = roles.iter().map(|(role, model)| (role.value.clone(), model.value.clone()));
-    ModelTable { models: models.collect(), roles: roles.collect(), ..ModelTable::default() }
+    let models = models.iter().map(|(name, model)| (name.lower(), definition(&name.value, model)));
+    ModelTable {
+        models: models.collect(),
+        roles: roles.lower().into_iter().collect(),
+        ..ModelTable::default()
+    }
 }
 
 fn definition(name: &Name, model: &ModelSection) -> ModelDefinition {
     let amount = |price: &Spanned<f64>| money(price.value).unwrap_or_default();
-    let size = |size: &Option<Spanned<u64>>, default| size.as_ref().map_or(default, |size| size.value);
     ModelDefinition {
         name: name.clone(),
         api: model.api.value,
-        model: model.model.value.clone(),
-        base_url: model.base_url.as_ref().map(|url| url.value.clone()),
+        model: model.model.lower(),
+        base_url: model.base_url.lower(),
         key: model.key.as_ref().and_then(|key| wf_lang::secret_source(&key.value)),
-        context_window: size(&model.context_window, ModelDefinition::CONTEXT_WINDOW),
-        max_output: size(&model.max_output, ModelDefinition::MAX_OUTPUT),
+        context_window: model.context_window.lower().unwrap_or(ModelDefinition::CONTEXT_WINDOW),
+        max_output: model.max_output.lower().unwrap_or(ModelDefinition::MAX_OUTPUT),
         price: model.price.as_ref().map(|price| {
             let input = amount(&price.input);
             // Other providers cache without being asked, and bill that as any input.
@@ -195,8 +197,8 @@ fn definition(name: &Name, model: &ModelSection) -> ModelDefinition {
                 cache_write: price.cache_write.as_ref().map(amount).or(usual),
             }
         }),
-        timeout: model.timeout.as_ref().map_or(ModelDefinition::TIMEOUT, |timeout| timeout.value.0),
-        fallback: model.fallback.iter().map(|name| name.value.clone()).collect(),
+        timeout: model.timeout.lower().unwrap_or(ModelDefinition::TIMEOUT),
+        fallback: model.fallback.lower(),
     }
 }
 

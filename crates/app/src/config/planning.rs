@@ -3,8 +3,8 @@ use wf_base::{
     source::{Span, Spanned},
 };
 use wf_core::agent::authoring::PlanningBudget;
-use wf_lang::decode::{MappingFields, SpecDecoder, record};
-use wf_model::Money;
+use wf_lang::decode::{LowerSpec, MappingFields, SpecDecoder, record};
+use wf_model::{Money, MoneyError};
 
 record! {
     /// The limits on the calls of each `wf plan`. An absent limit is unlimited.
@@ -21,14 +21,14 @@ impl PlanningSection {
     /// Returns the limits. An unreadable value is no limit: such a configuration is not used.
     pub(super) fn budget(&self) -> PlanningBudget {
         PlanningBudget {
-            max_tokens: self.max_tokens.as_ref().map(|tokens| tokens.value),
-            max_cost: self.max_cost_usd.as_ref().and_then(|cost| money(cost.value).ok()),
+            max_tokens: self.max_tokens.lower(),
+            max_cost: self.max_cost_usd.lower().and_then(|cost| money(cost).ok()),
         }
     }
 }
 
-fn money(dollars: f64) -> Result<Money, String> {
-    Money::parse(&format!("{dollars:e}")).map_err(|error| error.to_string())
+fn money(dollars: f64) -> Result<Money, MoneyError> {
+    Money::parse(&format!("{dollars:e}"))
 }
 
 fn check_limits(section: &mut PlanningSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
@@ -41,7 +41,7 @@ fn check_limits(section: &mut PlanningSection, _: &MappingFields<'_, '_>, decode
     }
     match section.max_cost_usd.as_ref().map(|cost| (cost.span, money(cost.value))) {
         Some((at, Ok(cost))) if cost.is_zero() => wrong(at, zero.into(), "remove it for no limit"),
-        Some((at, Err(bad))) => wrong(at, bad, "write an amount in dollars, such as 2.50"),
+        Some((at, Err(bad))) => wrong(at, bad.to_string(), "write an amount in dollars, such as 2.50"),
         _ => {}
     }
 }

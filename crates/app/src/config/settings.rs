@@ -8,7 +8,10 @@ use wf_base::{
     source::Spanned,
 };
 use wf_core::{agent::authoring::PlanningBudget, permit::ParallelLimits};
-use wf_lang::PlanDefaults;
+use wf_lang::{
+    PlanDefaults,
+    decode::{CompleteSpec, LowerSpec},
+};
 use wf_model::{AutonomyThresholds, ModelTable, OnStepFailure, PlanPolicy, ReplanSettings, SuggestionLimits};
 use wf_store::RunRetention;
 
@@ -16,11 +19,11 @@ use wf_store::RunRetention;
 #[derive(Clone, Debug)]
 pub struct WorkspaceConfig {
     pub defaults: PlanDefaults,
-    /// The limits on the steps of all runs that execute at once.
+    /// The limits on the concurrent steps of all runs.
     pub limits: ParallelLimits,
     /// True if the file sets `replan.strict`; else that depends on where a run begins.
     pub says_strict: bool,
-    /// The data that is safe when the machine loses power.
+    /// The durability of data at a loss of power.
     pub durability: DurabilitySetting,
     /// The sandbox of checks and of steps with `allow`.
     pub sandbox: SandboxConfig,
@@ -28,30 +31,30 @@ pub struct WorkspaceConfig {
     pub logs: LogLimits,
     /// The limits on finished runs.
     pub retention: RetentionLimits,
-    /// The amount of activity after which the auditor writes a report.
+    /// The amount of activity before a report of the auditor.
     pub audit_window: Duration,
     /// The thresholds for proposing more, or less, autonomy for a goal.
     pub autonomy: AutonomyThresholds,
     /// The limits on the calls of each request for a plan.
     pub planning: PlanningBudget,
-    /// True if memory learns preferences from what people decide.
+    /// True if memory learns preferences from decisions of people.
     pub learns_preferences: bool,
     /// The models, and their roles.
     pub models: Arc<ModelTable>,
     pub backends: BTreeMap<Name, Backend>,
-    /// Patterns of environment variables that every step sees.
+    /// Patterns of environment variables every step sees.
     pub env_pass: Vec<String>,
-    /// The gates that apply to every plan, before its own, and their positions.
+    /// The gates for every plan, before its own, and their positions.
     pub gates: Vec<Spanned<GateId>>,
 }
 
 impl WorkspaceConfig {
-    /// Returns the ids of the gates that apply to every plan, in order.
+    /// Returns the ids of the gates for every plan, in order.
     pub fn gates(&self) -> Vec<GateId> {
-        self.gates.iter().map(|id| id.value.clone()).collect()
+        self.gates.lower()
     }
 
-    /// Returns the configuration for a run that begins in strict or lax surroundings: the argument
+    /// Returns the configuration for a run beginning in strict or lax surroundings: the argument
     /// applies unless a plan or the configuration decides.
     #[must_use]
     pub fn with_strictness(mut self, strict: bool) -> Self {
@@ -82,9 +85,7 @@ impl From<SandboxSection> for SandboxConfig {
     fn from(section: SandboxSection) -> Self {
         match section {
             SandboxSection::Is(on) => Self { on, read: Vec::new() },
-            SandboxSection::With(reads) => {
-                Self { on: true, read: reads.read.into_iter().map(|path| path.value.0).collect() }
-            }
+            SandboxSection::With(reads) => Self { on: true, read: reads.read.lower() },
         }
     }
 }
@@ -99,7 +100,7 @@ pub struct LogLimits {
 /// The limits on finished runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
-    /// The age at which a finished run is deleted.
+    /// The age of a finished run at its deletion.
     pub max_age: Option<Duration>,
     /// The number of finished runs to keep.
     pub max_runs: Option<u32>,
@@ -109,7 +110,7 @@ pub struct RetentionLimits {
     pub is_written: bool,
 }
 
-/// The size of stored files that is kept by default, in bytes.
+/// The size of stored files kept by default, in bytes.
 pub const DEFAULT_ARTIFACT_BYTES: u64 = 10 << 30;
 
 impl Default for RetentionLimits {
@@ -182,16 +183,16 @@ impl From<ConfigFile> for WorkspaceConfig {
             sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),
             logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },
             retention: file.retention.map_or(plain.retention, |limits| RetentionLimits {
-                max_age: limits.max_age.map(|period| period.0),
+                max_age: limits.max_age.lower(),
                 max_runs: limits.max_runs,
-                max_artifact_bytes: limits.max_artifact_bytes.map(|size| size.0),
+                max_artifact_bytes: limits.max_artifact_bytes.lower(),
                 is_written: true,
             }),
             audit_window: file
                 .audit
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
-            autonomy: file.autonomy.map_or(plain.autonomy, |section| section.completed()),
+            autonomy: file.autonomy.complete(&plain.autonomy),
             planning: file.planning.map_or(plain.planning, |section| section.budget()),
             learns_preferences: file.memory.is_some_and(|section| section.preferences),
             models: Arc::new(ModelTable {
@@ -199,7 +200,7 @@ impl From<ConfigFile> for WorkspaceConfig {
                 ..super::models::table(&file.models, &file.roles)
             }),
             backends: super::backends::backends(&file.backends),
-            env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
+            env_pass: file.env_pass.lower(),
             gates: file.gates,
         }
     }

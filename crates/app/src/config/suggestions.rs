@@ -4,43 +4,41 @@ use wf_base::{
     diag::{Code, Diagnostic},
     source::Spanned,
 };
-use wf_lang::decode::{DurationText, MappingFields, SpecDecoder, record};
+use wf_lang::decode::{DurationText, LowerSpec, MappingFields, SpecDecoder, record};
 use wf_model::SuggestionLimits;
 
 record! {
-    /// The limits on the suggestions of runs that are kept, so that people are not asked too often.
+    /// The limits on the kept suggestions of runs, so that people are not asked too often.
     pub struct SuggestionsSection as "the suggestions" {
-        /// The most that wait at the same time: 5 if absent, and no more.
+        /// The most pending ones: 5 if absent, and no more.
         optional max_pending: Spanned<u32>,
-        /// The most that are kept within an hour: 6 if absent, and no more.
+        /// The most new ones within an hour: 6 if absent, and no more.
         optional max_per_hour: Spanned<u32>,
-        /// The time in which the same plan with the same parameters is not suggested twice: `3h` if absent.
+        /// The least time between equal suggestions of a plan with its parameters: `3h` if absent.
         optional repeat: DurationText,
-        /// The time after a dismissal in which the same plan is not suggested: `2h` if absent.
+        /// The least time from a dismissal to another suggestion of the plan: `2h` if absent.
         optional cooldown: DurationText,
     }
-    finish in_bounds;
+    finish check_limits;
 }
 
 impl SuggestionsSection {
     /// Returns its values, with defaults filled in.
     pub(super) fn completed(&self) -> SuggestionLimits {
         let defaults = SuggestionLimits::default();
-        let number =
-            |setting: &Option<Spanned<u32>>, default| setting.as_ref().map_or(default, |field| field.value);
         let time = |setting: Option<DurationText>, default| {
             setting.map_or(default, |duration| u64::try_from(duration.0.as_millis()).unwrap_or(u64::MAX))
         };
         SuggestionLimits {
-            max_pending: number(&self.max_pending, defaults.max_pending),
-            max_per_hour: number(&self.max_per_hour, defaults.max_per_hour),
+            max_pending: self.max_pending.lower().unwrap_or(defaults.max_pending),
+            max_per_hour: self.max_per_hour.lower().unwrap_or(defaults.max_per_hour),
             repeat_ms: time(self.repeat, defaults.repeat_ms),
             cooldown_ms: time(self.cooldown, defaults.cooldown_ms),
         }
     }
 }
 
-fn in_bounds(section: &mut SuggestionsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_limits(section: &mut SuggestionsSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     let defaults = SuggestionLimits::default();
     let limits = [
         ("max_pending", &section.max_pending, defaults.max_pending),

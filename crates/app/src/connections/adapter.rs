@@ -7,7 +7,7 @@ use wf_base::digest::Sha256Digest;
 use wf_model::{ConnectionDeclaration, interpreter};
 use wf_skill::{SkillBundle, disk};
 
-/// A skill that maintains connections, with its files as they were read.
+/// A skill maintaining connections, with its files as they were read.
 #[derive(Debug)]
 pub struct ConnectionAdapter {
     pub skill: String,
@@ -20,7 +20,7 @@ pub struct ConnectionAdapter {
 }
 
 impl ConnectionAdapter {
-    /// Finds a skill that is approved for use.
+    /// Finds a skill approved for use.
     pub fn load_approved(
         caller: &dyn Caller,
         workspace: &Workspace,
@@ -44,7 +44,7 @@ impl ConnectionAdapter {
         let adapter = Self {
             skill: name.to_owned(),
             digest: bundle.digest(),
-            declared: parse_declaration(text, name).map_err(wrong)?,
+            declared: parse_declaration(text, name).map_err(|error| wrong(error.to_string()))?,
             folder: skill.folder,
             bundle,
         };
@@ -56,7 +56,7 @@ impl ConnectionAdapter {
         Ok(adapter)
     }
 
-    /// Refuses permissions that the skill does not declare.
+    /// Refuses permissions the skill does not declare.
     pub fn check_permissions(&self, named: &[String]) -> Result<(), CommandError> {
         let spec = self.spec();
         let declared: Vec<&str> = spec.initial.iter().chain(&spec.available).map(String::as_str).collect();

@@ -25,7 +25,7 @@ use wf_store::{ConnectionApprovalUse, ConnectionRow, feed::WorkspaceAction};
 pub struct NewConnection {
     pub name: PlanId,
     pub skill: String,
-    /// The permissions to request; none: those that the script wants.
+    /// The permissions to request; none: those the script wants.
     pub permissions: Vec<String>,
     /// The hints about the account.
     pub hint: BTreeMap<String, String>,
@@ -33,7 +33,7 @@ pub struct NewConnection {
     pub timeout: Duration,
 }
 
-/// A connection that can be set up once a person agrees to its terms.
+/// A connection before a person agrees to its terms.
 pub struct ConnectionOffer<'a> {
     /// The needs of the setup, as its script says.
     pub discovery: DiscoveryReply,
@@ -45,12 +45,12 @@ pub struct ConnectionOffer<'a> {
     old_row: Option<ConnectionRow>,
 }
 
-/// A connection that works.
+/// A working connection.
 pub struct EstablishedConnection {
     pub record: ConnectionRecord,
     /// The reply of its script to a first use, if it has one for that.
     pub probe: Option<ProbeReply>,
-    /// The interval of the checks that its skill suggests.
+    /// The interval of the checks, as suggested by its skill.
     pub check_every: Option<Duration>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> ConnectionOffer<'a> {
         let mut row = self.proposed_row(caller);
         let Self { discovery, permissions, runner, hint, approval, old_row: before } = self;
         if before.is_none() {
-            open_connection_store(caller.host())?.connect(row.clone()).wait()?;
+            open_connection_store(caller.host())?.connections().record(row.clone()).wait()?;
         }
         let terms = SetupTerms {
             auth: discovery.auth_strategy,
@@ -145,7 +145,7 @@ fn refuse_other_skill(old_row: Option<&ConnectionRow>, new: &NewConnection) -> R
     Err(CommandError::new(CliExitCode::Usage, message).remedy("remove it first: ", action))
 }
 
-/// The requested permissions: those that the script wants, or those that the user named.
+/// The requested permissions: those the script wants, or those the user named.
 fn requested_permissions(
     runner: &AdapterRunner<'_>,
     new: &NewConnection,
@@ -162,7 +162,7 @@ fn requested_permissions(
     Ok(new.permissions.clone())
 }
 
-/// A further permission of a connection that can be requested once a person agrees.
+/// A further permission of a connection, before a person agrees.
 pub struct ConnectionGrant<'a> {
     /// The connection as it is.
     pub record: ConnectionRecord,
@@ -263,7 +263,7 @@ pub fn remove_connection(caller: &dyn Caller, name: &PlanId) -> Result<(), Comma
     row.state = ConnectionState::Removed;
     row.account = None;
     row.failure = None;
-    open_connection_store(host)?.connect(row).wait()?;
+    open_connection_store(host)?.connections().record(row).wait()?;
     let key = author(host).map(|key| key.public.id());
     watch::record_quietly(caller, WorkspaceAction::ConnectionRemoved { connection: name.clone(), key });
     Ok(())
@@ -321,7 +321,7 @@ fn record_setup(
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
     let store = open_connection_store(caller.host())?;
-    store.connect_by(row.clone(), approval).wait()?;
+    store.connections().record_by(row.clone(), approval).wait()?;
     note_connected(&store, row)?;
     Ok(author(caller.host()).map(|key| key.public.id()))
 }

@@ -1,7 +1,7 @@
 //! The signed approval of a connection, where approvers other than the user who sets it up are
 //! required (Silas 5.10.1, 5.10.2, `connection_manage`).
 //!
-//! An approval names the connection, the skill with every byte of it, and the permissions that it
+//! An approval names the connection, the skill with every byte of it, and the permissions it
 //! may have. It is stored beside the stamps of connections, for git, and is used once.
 
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl<'a> ConnectionScope<'a> {
         Self { name, skill: &adapter.skill, folder: &adapter.folder, permissions }
     }
 
-    /// Returns the act that signs for it.
+    /// Returns the act signing for it.
     fn approval(&self) -> UserAction {
         UserAction::ApproveConnection {
             name: self.name.clone(),
@@ -62,7 +62,7 @@ pub(super) fn permissions_bound(permissions: &[String]) -> (String, ParamBound) 
     (PERMISSIONS.to_owned(), ParamBound::Within(schema))
 }
 
-/// Returns the files that an approval of a connection is bound to: every byte of its skill.
+/// Returns the files an approval of a connection is bound to: every byte of its skill.
 pub(super) fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<PinnedFile>, CommandError> {
     let lock = locks::read_lock(workspace)?;
     let locked = lock.skills.get(skill).ok_or_else(|| {

@@ -1,10 +1,14 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use wf_base::{diag::Severity, name::SkillName, source::SourceText};
+use wf_base::{
+    diag::Severity,
+    name::{NameFormatError, SkillName},
+    source::SourceText,
+};
 use wf_lang::read_skill;
 use wf_model::ConnectionDeclaration;
 
-/// The part of `connection` and `scripts` in a skill's `metadata.wf` that connections need.
+/// The part of `connection` and `scripts` in a skill's `metadata.wf` connections need.
 #[derive(Clone, Debug)]
 pub struct AdapterDeclaration {
     pub spec: ConnectionDeclaration,
@@ -12,19 +16,37 @@ pub struct AdapterDeclaration {
     pub network: BTreeMap<String, bool>,
 }
 
-/// Reads the declaration in a SKILL.md; or the reason why it is not a skill of a connection.
-pub fn parse_declaration(text: &str, name: &str) -> Result<AdapterDeclaration, String> {
-    let name = SkillName::parse(name).map_err(|error| error.to_string())?;
+/// The reason why a skill is not one of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadDeclaration {
+    #[error(transparent)]
+    Name(#[from] NameFormatError),
+    /// Its first mistake.
+    #[error("its SKILL.md: {0}")]
+    Mistake(String),
+    #[error("its SKILL.md cannot be read")]
+    Unreadable,
+    #[error("its `metadata.wf` has no `connection`")]
+    NoConnection,
+    #[error("`check_every` must be at least 1m")]
+    Interval,
+    #[error("a permission must have 1 to 200 visible ASCII characters")]
+    Permission,
+}
+
+/// Reads the declaration in a SKILL.md.
+pub fn parse_declaration(text: &str, name: &str) -> Result<AdapterDeclaration, BadDeclaration> {
+    let name = SkillName::parse(name)?;
     let (read, mistakes) = read_skill(&SourceText::new("SKILL.md", text), &name);
     let mut mistakes = mistakes.iter();
     if let Some(mistake) = mistakes.find(|diagnostic| diagnostic.severity() == Severity::Error) {
-        return Err(format!("its SKILL.md: {}", mistake.message));
+        return Err(BadDeclaration::Mistake(mistake.message.clone()));
     }
-    let (_, extension) = read.ok_or("its SKILL.md cannot be read")?;
-    let connection = extension.connection.ok_or("its `metadata.wf` has no `connection`")?;
+    let (_, extension) = read.ok_or(BadDeclaration::Unreadable)?;
+    let connection = extension.connection.ok_or(BadDeclaration::NoConnection)?;
     let check_every = connection.check_every.map(|every| every.value.0);
     if check_every.is_some_and(|every| every < Duration::from_mins(1)) {
-        return Err("`check_every` must be at least 1m".into());
+        return Err(BadDeclaration::Interval);
     }
     let permissions = connection.permissions;
     let (initial, available) =
@@ -33,7 +55,7 @@ pub fn parse_declaration(text: &str, name: &str) -> Result<AdapterDeclaration, S
     let is_plain =
         |text: &String| (1..=200).contains(&text.len()) && text.chars().all(|c| c.is_ascii_graphic());
     if !initial.iter().chain(&available).all(is_plain) {
-        return Err("a permission must have 1 to 200 visible ASCII characters".into());
+        return Err(BadDeclaration::Permission);
     }
     let network = extension.scripts.iter().map(|(path, script)| {
         let net = script.allow.as_ref().is_some_and(|allow| allow.net);

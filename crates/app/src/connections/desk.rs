@@ -34,7 +34,7 @@ use wf_model::ResourceLimits;
 /// The maximum output of a script, in bytes.
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
-/// The number of lines of its messages that are reported.
+/// The number of reported lines of its messages.
 const REPORTED_LINES: usize = 5;
 
 /// Secrets by name.
@@ -89,7 +89,7 @@ impl<'a> AdapterRunner<'a> {
         self.secrets.lend(secrets, &self.adapter.bundle)
     }
 
-    /// The command that runs a script with what it was lent; `None`: the skill has no such script.
+    /// The command for a script with its loan; `None`: the skill has no such script.
     pub fn command(&self, script: &str, lent: &LentFolder) -> Option<ProcessCommand> {
         let path = self.adapter.script(script)?;
         let (argv, network) = self.adapter.command(path);
@@ -115,7 +115,7 @@ impl<'a> AdapterRunner<'a> {
         }
     }
 
-    /// Sends a request to a script, and keeps the secrets that it wrote.
+    /// Sends a request to a script, and keeps the secrets it wrote.
     pub fn send_request<T: ScriptReply>(&self, request: &ConnectionRequest<'_>) -> Result<T, AdapterFailure> {
         let script = request.script();
         let refs = |error| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(error));
@@ -125,7 +125,7 @@ impl<'a> AdapterRunner<'a> {
         Ok(answer)
     }
 
-    /// Sends a request to a script that is lent these secrets; also returns those that it wrote.
+    /// Sends a request to a script with these secrets; also returns those it wrote.
     pub fn send_request_with<T: ScriptReply>(
         &self,
         request: &ConnectionRequest<'_>,
@@ -181,7 +181,7 @@ impl<'a> AdapterRunner<'a> {
     }
 }
 
-/// The fault of a script that ended badly, if it did.
+/// The fault of a failed script, if it failed.
 fn exit_fault(end: &DialogueEnd) -> Option<SetupFault> {
     match &end.exit {
         exit if exit.is_success() => None,
@@ -190,7 +190,7 @@ fn exit_fault(end: &DialogueEnd) -> Option<SetupFault> {
     }
 }
 
-/// All secrets that must not be shown.
+/// All secrets to be hidden.
 pub(super) fn all_secrets(
     lent: &NamedSecrets,
     folder: &LentFolder,
@@ -204,7 +204,7 @@ pub(super) fn all_secrets(
     secrets
 }
 
-/// The mask that hides them.
+/// The mask hiding them.
 pub(super) fn mask(secrets: &[SecretText]) -> SecretMask {
     SecretMask::new(secrets.iter().map(SecretText::expose))
 }

@@ -6,7 +6,7 @@ use wf_base::{name::PlanId, time::format_duration};
 /// The interval of health checks where the skill defines none.
 const DEFAULT_CHECK_INTERVAL: Duration = Duration::from_mins(30);
 
-/// Writes the goal that checks a connection's health on a schedule; returns its path. An existing
+/// Writes the goal for scheduled checks of a connection's health; returns its path. An existing
 /// one stays: the user may have changed it.
 pub fn write_health_goal(
     workspace: &Workspace,
@@ -31,7 +31,7 @@ pub fn write_health_goal(
     }
 }
 
-/// Returns the cron expression that comes closest to a period, and the period that it has.
+/// Returns the cron expression closest to a period, and the period of that.
 fn closest_cron(every: Duration) -> (String, Duration) {
     let minutes = (every.as_secs() / 60).max(1);
     let hour = |hours: u64| Duration::from_secs(hours * 3600);

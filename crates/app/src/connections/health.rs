@@ -56,7 +56,7 @@ pub fn check_connections(
     Ok(())
 }
 
-/// Refuses a connection that was never set up.
+/// Refuses a connection before its setup.
 pub(super) fn require_set_up(row: ConnectionRow) -> Result<ConnectionRow, CommandError> {
     if row.state != ConnectionState::Proposed {
         return Ok(row);
@@ -85,7 +85,7 @@ pub(super) fn require_same_skill(
 }
 
 /// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.
-/// The result is recorded. A step of a run does not call a service whose breaker is open; a person may.
+/// The result is recorded. A step of a run does not call a service with an open breaker; a person may.
 fn check_connection(
     caller: &dyn Caller,
     runner: &AdapterRunner<'_>,
@@ -137,7 +137,7 @@ fn check_connection(
         }
     }
     checker.conclude(adapter_failure.as_ref());
-    store.connect(checker.row.clone()).wait()?;
+    store.connections().record(checker.row.clone()).wait()?;
     let end = adapter_failure.as_ref().map_or(Some(CallEnd::Success), AdapterFailure::call_end);
     let change = end.map(|end| ledger.note(target.clone(), end).wait()).transpose()?.flatten();
     let breaker = change.map(|change| BreakerNote { target, change });

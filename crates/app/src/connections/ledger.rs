@@ -14,7 +14,7 @@ pub(crate) fn open_connection_store(host: &Host) -> Result<Store, CommandError> 
 /// Returns the connections; none where there is no state.
 pub(crate) fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> {
     let reader = allow_no_state(StoreReader::open(&host.workspace().state))?;
-    let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.connections())?;
+    let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.connections().all())?;
     rows.retain(|row| row.state != ConnectionState::Removed);
     Ok(rows)
 }
@@ -33,7 +33,7 @@ pub(super) fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRo
     })
 }
 
-/// The runtime that waits for scripts.
+/// The runtime waiting for scripts.
 pub(super) fn script_runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

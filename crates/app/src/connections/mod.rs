@@ -1,11 +1,11 @@
-//! Accounts at services that skills maintain.
+//! Accounts at services, maintained by skills.
 //!
 //! An adapter of a skill is read from its declaration ([`parse_declaration`]); what goes wrong with one is an
-//! [`AdapterFailure`], which says what to do. [`ConnectionAdapter`] is a skill that can do so, `AdapterRunner`
+//! [`AdapterFailure`] with its remedy. [`ConnectionAdapter`] is such a skill, `AdapterRunner`
 //! runs its scripts for one connection, and [`check_connections`] acts on the result of a health
 //! check.
 //!
-//! **Invariant:** a script runs in a sandbox, with the bytes that were checked, and with the secrets
+//! **Invariant:** a script runs in a sandbox, with the checked bytes, and with the secrets
 //! of its own connection alone. **Invariant:** the output of a script is searched for secrets
 //! before it is used.
 

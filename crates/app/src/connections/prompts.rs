@@ -3,12 +3,12 @@ use wf_base::name::{PlanId, RefId};
 use wf_exec::connection_secrets::{self, SecretEntryError, SecretPrompt};
 use wf_store::feed::WorkspaceAction;
 
-/// Returns the secrets that setups wait for in a browser; none has a value.
+/// Returns the secrets setups wait for in a browser; none has a value.
 pub fn waiting_secrets(caller: &dyn Caller) -> Vec<SecretPrompt> {
     connection_secrets::secret_prompts(&caller.host().workspace().state)
 }
 
-/// Hands a secret over to the setup of a connection that waits for it, and audits that it happened.
+/// Hands a secret over to the setup of a connection waiting for it, and audits that.
 pub fn enter_secret(
     caller: &dyn Caller,
     connection: &str,

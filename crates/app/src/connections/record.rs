@@ -13,7 +13,7 @@ pub struct ConnectionRecord {
     #[serde(rename = "connection")]
     pub name: PlanId,
     pub state: ConnectionState,
-    /// The skill that maintains it.
+    /// The skill maintaining it.
     pub skill: String,
     /// The skill's folder, relative to the workspace.
     pub folder: String,
@@ -32,9 +32,9 @@ pub struct ConnectionRecord {
     pub token_expires_at: Option<Moment>,
     #[serde(rename = "refresh_token_expires_at")]
     pub refresh_expires_at: Option<Moment>,
-    /// The time at which its token was last refreshed.
+    /// The time of the last refresh of its token.
     pub last_refresh: Option<Moment>,
-    /// The time at which a step last used it.
+    /// The time of its last use by a step.
     pub last_used: Option<Moment>,
     /// The failure of the last health check.
     pub failure: Option<RecordedConnectionFailure>,

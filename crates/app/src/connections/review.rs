@@ -17,7 +17,7 @@ pub struct ConnectionApprovalRequest<'a> {
     pub name: &'a PlanId,
     /// The skill, if it is not that of the connection as it is set up.
     pub skill: Option<&'a str>,
-    /// The permissions; none: those that it has, or that the skill requests first.
+    /// The permissions; none: its present ones, or the first request of the skill.
     pub permissions: &'a [String],
     /// The signature.
     pub signing: &'a SigningOptions,

@@ -36,10 +36,10 @@ use wf_exec::{
 /// The time a script has to exit after it was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
 
-/// The time in which a secret must be entered in a browser.
+/// The time to enter a secret in a browser.
 const PROMPT_TIME: Duration = Duration::from_mins(15);
 
-/// The pause between two looks at what was entered.
+/// The pause between two looks for an entry.
 const PROMPT_INTERVAL: Duration = Duration::from_millis(100);
 
 const SETUP_SCRIPT: &str = "setup";
@@ -47,7 +47,7 @@ const SETUP_SCRIPT: &str = "setup";
 /// The requested setup.
 #[derive(Clone, Debug)]
 pub struct ConnectionSetupRequest {
-    /// The terms that the user agreed to.
+    /// The terms the user agreed to.
     pub terms: SetupTerms,
     /// The permissions to request first.
     pub initial: Vec<String>,
@@ -109,11 +109,11 @@ struct SetupRelay<'a, 'b> {
     request: ConnectionSetupRequest,
     setup: SetupConversation,
     lent: LentFolder,
-    /// The secrets that the script was lent.
+    /// The secrets lent to the script.
     lent_secrets: NamedSecrets,
     /// The secrets entered by the user.
     entered_secrets: NamedSecrets,
-    /// The prompts of browsers so far. Those that were answered stay, so that whoever answers again is told.
+    /// The prompts of browsers so far. Those answered stay, so that a second answer gets a message.
     prompts: Vec<OpenPrompt>,
     /// The time until which the last prompt waits; `None`: it was answered.
     prompt_end: Option<Instant>,
@@ -266,7 +266,7 @@ impl SetupRelay<'_, '_> {
         PROMPT_TIME.min(self.runner.timeout)
     }
 
-    /// Takes the secret that was entered in a browser, if it was.
+    /// Takes the secret entered in a browser, if there is one.
     fn look_for_secret(&mut self) -> Vec<SetupOutput> {
         let Some(open) = self.prompts.last() else {
             return Vec::new();
@@ -330,7 +330,7 @@ impl SetupRelay<'_, '_> {
         self.cancel()
     }
 
-    /// Tells the script that the setup is cancelled; nothing more is asked for.
+    /// Tells the script of the cancelled setup; nothing more is asked for.
     fn cancel(&mut self) -> Vec<SetupOutput> {
         self.cancelled = Some(Instant::now());
         self.prompt_end = None;

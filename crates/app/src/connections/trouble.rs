@@ -123,11 +123,8 @@ impl AdapterFailure {
             let meaning = connection_failure.failure_type.meaning();
             let message = format!("connection `{name}`: {meaning}: {}", connection_failure.message);
             let command_error = CommandError::new(CliExitCode::RunFailed, message);
-            let remedies = remedies(connection_failure, name.as_str(), skill).into_iter();
-            remedies.fold(command_error, |error, remedy| match remedy.command {
-                Some(command) => error.hint(format!("{}: {command}", remedy.text)),
-                None => error.hint(remedy.text),
-            })
+            let remedies = remedies(connection_failure, name, skill).into_iter();
+            remedies.fold(command_error, CommandError::hint)
         } else {
             let message = format!("connection `{name}`: {}", self.describe());
             let hint = match &self.kind {

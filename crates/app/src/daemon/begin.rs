@@ -61,12 +61,12 @@ impl Daemon<'_> {
         started.is_ok()
     }
 
-    /// Returns the goal that a process works for; `None`: it works for none, or for several.
+    /// Returns the goal a process works for; `None`: it works for none, or for several.
     fn goal_of(&self, purpose: &ChildPurpose) -> Option<String> {
         match purpose {
             ChildPurpose::Slot(start) => Some(start.goal.to_string()),
             ChildPurpose::Adopt(run) => {
-                let cycle = self.leadership.reader.cycle(run).ok().flatten();
+                let cycle = self.leadership.reader.reconciliations().find(run).ok().flatten();
                 cycle.map(|cycle| cycle.goal.to_string())
             }
             ChildPurpose::Cancel(goal, _) => Some(goal.clone()),
@@ -92,7 +92,7 @@ impl Daemon<'_> {
         let still_due = PlanId::parse(&start.goal)
             .ok()
             .and_then(|id| {
-                let state = self.leadership.reader.known(&id).ok().flatten();
+                let state = self.leadership.reader.goals().ledger(&id).ok().flatten();
                 self.agenda.add(id);
                 state
             })
@@ -108,10 +108,10 @@ impl Daemon<'_> {
         }
     }
 
-    /// Records a reconciliation that was left by a process that exited.
+    /// Records a reconciliation left by an exited process.
     fn record_orphan(&mut self, purpose: &ChildPurpose) {
         // If that cannot be read, the next daemon resumes it.
-        let live = self.leadership.reader.live_cycles().unwrap_or_default();
+        let live = self.leadership.reader.reconciliations().open().unwrap_or_default();
         let left = live.into_iter().find(|cycle| match purpose {
             ChildPurpose::Slot(start) => {
                 *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
@@ -133,7 +133,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Resumes reconciliations whose processes died; returns the times to resume others.
+    /// Resumes reconciliations of dead processes; returns the times to resume others.
     pub(super) fn resume_orphans(&mut self, now: Moment) -> Vec<Moment> {
         let mut later = Vec::new();
         for (run, (_, until)) in self.orphans.clone() {
@@ -150,9 +150,9 @@ impl Daemon<'_> {
         later
     }
 
-    /// Asks a reconciliation to exit: its process, or the engine that works on its runs.
+    /// Asks a reconciliation to exit: its process, or the engine working on its runs.
     pub(super) fn cancel(&mut self, goal: &str, run: &RunId) -> Result<(), CommandError> {
-        let cycle = self.leadership.reader.cycle(run)?;
+        let cycle = self.leadership.reader.reconciliations().find(run)?;
         let slot = cycle.as_ref().and_then(|cycle| cycle.slot);
         let is_it = |purpose: &ChildPurpose| match purpose {
             ChildPurpose::Slot(start) => &*start.goal == goal && Some(start.slot) == slot,
@@ -169,9 +169,9 @@ impl Daemon<'_> {
         Ok(())
     }
 
-    /// Resumes reconciliations that other processes left.
+    /// Resumes reconciliations left by other processes.
     pub(super) fn resume_abandoned(&mut self) -> Result<(), CommandError> {
-        let mut live = self.leadership.reader.live_cycles()?;
+        let mut live = self.leadership.reader.reconciliations().open()?;
         live.retain(|cycle| !self.deployed.contains_key(&cycle.goal));
         for cycle in live {
             self.resume_reconciliation(&cycle.run)?;
@@ -207,13 +207,13 @@ impl Daemon<'_> {
         over
     }
 
-    /// Sends open notifications, in a process that no reconciliation waits for; returns the time to try again.
+    /// Sends open notifications, in a process no reconciliation waits for; returns the time to try again.
     pub(super) fn send_notifications(&mut self, now: Moment) -> Option<Moment> {
         if self.children.runs_for(&ChildPurpose::Notify) {
             return None;
         }
         // If that cannot be read, it is read the next time.
-        let open = self.leadership.reader.notices().unwrap_or_default();
+        let open = self.leadership.reader.notifications().unsent().unwrap_or_default();
         let tries = open.iter().map(|notice| notice.tries).min()?;
         let until = self.notification_retry_at.filter(|_| tries > 0);
         if until.is_some_and(|until| until > now) {
@@ -228,7 +228,7 @@ impl Daemon<'_> {
 
     /// True if a process of this daemon works on a reconciliation.
     pub(super) fn works_on(&self, run: &RunId) -> Result<bool, CommandError> {
-        let cycle = self.leadership.reader.cycle(run)?;
+        let cycle = self.leadership.reader.reconciliations().find(run)?;
         Ok(cycle.is_some_and(|cycle| {
             self.children.any(|purpose| match purpose {
                 ChildPurpose::Slot(start) => {

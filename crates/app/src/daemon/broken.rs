@@ -1,4 +1,4 @@
-//! Goals whose files cannot be read: they stay due by the schedule that they had, and each time that comes is missed.
+//! Goals with unreadable files: they stay due by the schedule they had, and miss each scheduled time.
 
 use super::{daemon::Daemon, look::backoff_pause};
 use wf_base::{
@@ -9,7 +9,7 @@ use wf_base::{
 use wf_core::goal::missed_while_broken;
 use wf_store::{LedgerGoal, StoreError};
 
-/// A goal whose file cannot be read.
+/// A goal with an unreadable file.
 #[derive(Clone, Debug)]
 pub(super) struct BrokenGoal {
     pub(super) id: PlanId,
@@ -38,7 +38,7 @@ impl Daemon<'_> {
     }
 
     async fn record_missed(&self, goal: &BrokenGoal, now: Moment) -> Result<Option<Moment>, StoreError> {
-        let Some(state) = self.leadership.reader.known(&goal.id)? else {
+        let Some(state) = self.leadership.reader.goals().ledger(&goal.id)? else {
             return Ok(None);
         };
         let decision = missed_while_broken(&goal.id, &state, &goal.reason, now);
@@ -48,7 +48,7 @@ impl Daemon<'_> {
         };
         let noted = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), schedule: timing };
         let (store, token) = (&self.leadership.store, self.leadership.token);
-        store.record_decision(noted, Some(state.decided_until), decision, Some(token), now).await?;
+        store.goals().record_decision(noted, Some(state.decided_until), decision, Some(token), now).await?;
         Ok(wake)
     }
 }

@@ -16,7 +16,7 @@ use wf_base::{
 pub enum ChildPurpose {
     /// A reconciliation for a scheduled time.
     Slot(DueReconciliation),
-    /// A reconciliation whose process died.
+    /// A reconciliation of a dead process.
     Adopt(RunId),
     /// A reconciliation of a goal to be cancelled, by its last run.
     Cancel(String, RunId),
@@ -35,7 +35,7 @@ pub struct ChildProcesses {
     exits: JoinSet<(ChildPurpose, Option<i32>)>,
 }
 
-/// A process that exited.
+/// An exited process.
 #[derive(Debug)]
 pub struct ChildExit {
     pub purpose: ChildPurpose,
@@ -43,24 +43,24 @@ pub struct ChildExit {
     pub code: Option<i32>,
 }
 
-/// The context in which reconciliations are started.
+/// The context of starts of reconciliations.
 pub struct SpawnContext<'a> {
     /// The output and the environment.
     pub caller: &'a dyn Caller,
     /// The token of the daemon.
     pub token: u64,
-    /// The commit that goals are read from.
+    /// The commit of the goals.
     pub commit: Option<&'a str>,
     /// The simulated time, where it is not the clock's.
     pub now: Option<Moment>,
     /// True if the records of deployed goals are followed.
     pub follows: bool,
-    /// The goal that the process works for.
+    /// The goal the process works for.
     pub goal: Option<&'a str>,
 }
 
 impl ChildProcesses {
-    /// The number of processes that work on reconciliations.
+    /// The number of processes working on reconciliations.
     pub fn work_count(&self) -> usize {
         let is_other = |purpose: &ChildPurpose| {
             matches!(purpose, ChildPurpose::Sync(_) | ChildPurpose::Notify | ChildPurpose::Resume(_))
@@ -89,7 +89,7 @@ impl ChildProcesses {
         self.running.iter().any(|(other, _)| other == purpose)
     }
 
-    /// True if there is one that matches.
+    /// True if one matches.
     pub fn any(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
         self.running.iter().any(|(purpose, _)| wanted(purpose))
     }

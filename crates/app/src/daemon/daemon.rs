@@ -36,7 +36,7 @@ use wf_model::Goal;
 /// The options of a daemon.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
-    /// The branch that goals are read from; `None`: the files as they are.
+    /// The branch of the goals; `None`: the files as they are.
     pub branch: Option<String>,
     /// The address of its health endpoint.
     pub health: Option<SocketAddr>,
@@ -129,7 +129,7 @@ pub(super) struct Daemon<'a> {
     pub(super) goals: LoadedGoals,
     pub(super) systemd: SystemdNotifier,
     pub(super) watchdog: WatchdogTimer,
-    /// The times at which goals are to be examined.
+    /// The times to examine goals.
     pub(super) agenda: GoalAgenda<PlanId>,
     pub(super) test_clock: Option<TestClock>,
     pub(super) children: ChildProcesses,
@@ -139,15 +139,15 @@ pub(super) struct Daemon<'a> {
     /// The reconciliations whose processes died under this daemon: the number of deaths, and the
     /// time of the next attempt to resume.
     pub(super) orphans: BTreeMap<RunId, (u32, Moment)>,
-    /// The suspended reconciliations that were resumed: the number of answers at that time.
+    /// The resumed reconciliations, with the number of answers at that time.
     pub(super) answers_at_resume: BTreeMap<RunId, usize>,
-    /// The runs that were resumed since they could go on: how far they were.
+    /// The resumed runs, with their progress at that time.
     pub(super) due_at_resume: BTreeMap<RunId, usize>,
-    /// The reconciliations that were asked to exit since a later scheduled time replaces them.
+    /// The reconciliations asked to exit, replaced by a later scheduled time.
     pub(super) replaced: BTreeSet<RunId>,
     /// The deployed goals: the number of failures in a row to record what happens to each, and the end of the pause.
     pub(super) deployed: BTreeMap<PlanId, (u32, Moment)>,
-    /// The time at which failed notifications are tried again.
+    /// The time to try failed notifications again.
     pub(super) notification_retry_at: Option<Moment>,
     /// The number of consecutive failures to use the ledger.
     pub(super) ledger_failures: u32,
@@ -249,7 +249,7 @@ impl Daemon<'_> {
         }
     }
 
-    /// Examines the goals that are due and starts their reconciliations; returns the time of the next check.
+    /// Examines the goals due and starts their reconciliations; returns the time of the next check.
     async fn examine_due(&mut self) -> Result<Option<Moment>, CommandError> {
         let now = self.caller.host().now();
         let due = self.agenda.due(now);

@@ -11,10 +11,10 @@ use wf_base::{
 };
 
 impl Daemon<'_> {
-    /// Finds the goals that are deployed, about which this daemon decides nothing.
+    /// Finds the deployed goals; this daemon decides nothing about them.
     pub(super) fn find_deployed(&mut self) {
         // If that cannot be read, what it would start for them is refused.
-        let rows = self.leadership.reader.goals().unwrap_or_default().into_iter();
+        let rows = self.leadership.reader.goals().all().unwrap_or_default().into_iter();
         let deployed = rows.filter(|row| row.deployment.is_some()).map(|row| row.id);
         let previous = std::mem::take(&mut self.deployed);
         self.deployed = deployed
@@ -67,7 +67,7 @@ impl Daemon<'_> {
 
     /// True if a reconciliation is of a deployed goal.
     pub(super) fn is_of_deployed(&self, run: &RunId) -> bool {
-        let cycle = self.leadership.reader.cycle(run).ok().flatten();
+        let cycle = self.leadership.reader.reconciliations().find(run).ok().flatten();
         cycle.is_some_and(|cycle| self.deployed.contains_key(&cycle.goal))
     }
 }

@@ -4,11 +4,11 @@ use super::{children::ChildPurpose, daemon::Daemon};
 use crate::resumption::find_due_runs;
 use wf_base::time::Moment;
 
-/// The interval at which runs are looked at that nobody works on.
+/// The interval of looks at runs nobody works on.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
 impl Daemon<'_> {
-    /// Resumes runs that nobody works on, once what they wait for is answered or over; returns the time at which that of the
+    /// Resumes runs nobody works on, once their requests are answered or over; returns the time at which that of the
     /// next one is over.
     pub(super) fn resume_due_runs(&mut self, now: Moment) -> Option<Moment> {
         // If that cannot be read, it is read the next time.

@@ -9,8 +9,8 @@ use wf_store::{Store, StoreDurability, StoreReader, feed::WorkspaceAction};
 
 use super::waits::{StopSignals, WatchdogTimer};
 
-/// The time that a daemon which is asked to exit leaves its pending writes, where another process
-/// holds the database. Goals that are due stay due for the next daemon, too.
+/// The time a daemon asked to exit leaves its pending writes, where another process
+/// holds the database. Goals due stay due for the next daemon, too.
 const SHUTDOWN_GRACE: Duration = Duration::from_millis(1_500);
 
 /// The right to decide about scheduled times.
@@ -61,7 +61,7 @@ pub async fn acquire_leadership(
     // Another process may hold the database, and a daemon that waits for it can be asked to exit.
     let token = tokio::select! {
         biased;
-        token = store.take_leadership(pid, caller.host().now()) => token?,
+        token = store.goals().take_leadership(pid, caller.host().now()) => token?,
         () = stop.exit_requested() => {
             store.close_within(SHUTDOWN_GRACE);
             return Ok(None);
@@ -73,7 +73,7 @@ pub async fn acquire_leadership(
     Ok(Some(Leadership { store, reader, token, _lock: hold }))
 }
 
-/// The standby of a daemon that waits for another one.
+/// The standby of a daemon waiting for another one.
 pub struct DaemonStandby<'a> {
     /// The service manager to notify.
     pub notify: &'a SystemdNotifier,
@@ -104,7 +104,7 @@ impl DaemonStandby<'_> {
 
 /// Returns the failure of what only one daemon may do, or none.
 pub(crate) fn already_led(state: &Path) -> CommandError {
-    let leader = StoreReader::open(state).and_then(|reader| reader.leader());
+    let leader = StoreReader::open(state).and_then(|reader| reader.goals().leader());
     let who = match leader {
         Ok(Some((_, pid, since))) => format!(": process {pid}, since {}", since.to_second()),
         _ => String::new(),

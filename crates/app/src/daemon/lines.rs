@@ -1,4 +1,4 @@
-/// Puts a goal before each line of a text, so that a log is searched by goal. A line that begins so stays as it is.
+/// Puts a goal before each line of a text, so that a log is searched by goal. A line with its goal stays as it is.
 pub fn prefix_with_goal(goal: &str, text: &str) -> String {
     let prefix = format!("goal {goal} · ");
     let line =

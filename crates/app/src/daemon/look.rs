@@ -10,7 +10,7 @@ use wf_store::StoreError;
 /// The first pause after a failure, and the longest.
 const BACKOFF_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
-/// A reconciliation that is to start.
+/// A reconciliation to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueReconciliation {
     pub goal: Arc<str>,
@@ -31,9 +31,9 @@ impl DueReconciliation {
 /// The result of examining goals.
 #[derive(Debug, Default)]
 pub struct GoalExamination {
-    /// The actions for each goal that was accounted for.
+    /// The actions for each goal, accounted for.
     pub turns: Vec<(Arc<Goal>, DueActions)>,
-    /// The goals that could not be accounted for.
+    /// The unaccounted goals.
     pub unaccounted: Vec<Arc<Goal>>,
     /// The error of a read or a write.
     pub error: Option<StoreError>,
@@ -54,7 +54,7 @@ pub async fn examine_goals(
     while !ahead.is_empty() {
         let mut sent = Vec::new();
         for (goal, mut looking) in std::mem::take(&mut ahead) {
-            match lead.reader.known(&goal.id) {
+            match lead.reader.goals().ledger(&goal.id) {
                 Err(error) => look.record_failure(goal, error),
                 Ok(state) => match looking.decide(state.as_ref()) {
                     Some(entry) => sent.push((goal, looking, ledger.send(goal, entry, now))),
@@ -97,7 +97,7 @@ impl GoalExamination {
             bodies.into_iter().map(|body| (&goal.id, body))
         });
         let tickets: Vec<_> =
-            bodies.map(|(goal, body)| lead.store.queue_notification(goal, body, now)).collect();
+            bodies.map(|(goal, body)| lead.store.notifications().queue(goal, body, now)).collect();
         for ticket in tickets {
             if let Err(error) = ticket.await {
                 self.error = Some(error);

@@ -10,10 +10,10 @@
 //! It decides and starts, and does no work itself: a reconciliation is a process of its own, which claims its
 //! scheduled time in the transaction that records its run. So a daemon may die at any point: times that were
 //! due and not claimed stay due, and claimed ones are adopted by the next daemon. One daemon leads: it holds
-//! a lock, and writes under a token that is refused once a later one was given.
+//! a lock, and writes under a token; a later token makes it invalid.
 //!
 //! **Invariant:** without an event nothing wakes it up before the next scheduled time, besides the look once a minute at the
-//! runs that nobody works on: an engine that was killed cannot say so.
+//! runs nobody works on: a killed engine cannot say so.
 
 mod begin;
 mod broken;

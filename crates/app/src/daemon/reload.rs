@@ -20,7 +20,7 @@ pub struct LoadedGoals {
     workspace: Workspace,
     branch: Option<String>,
     source: GoalSource,
-    /// The folder in which the repository keeps its branches.
+    /// The folder of the repository's branches.
     git: Option<PathBuf>,
     goal_files: Vec<GoalFile>,
     by_id: BTreeMap<PlanId, Arc<Goal>>,
@@ -82,12 +82,12 @@ impl LoadedGoals {
         awaited.or(refused).map(|reason| GoalBlockage { since, reason })
     }
 
-    /// Returns the goals whose files cannot be read.
+    /// Returns the goals with unreadable files.
     pub fn broken(&self) -> impl Iterator<Item = BrokenGoal> {
         self.goal_files.iter().filter_map(|file| {
             let reason = file.goal.as_ref().err()?;
             let id = PlanId::parse(file.id.as_deref()?).ok().filter(|id| !self.by_id.contains_key(id))?;
-            Some(BrokenGoal { id, path: file.path.clone(), reason: reason.clone() })
+            Some(BrokenGoal { id, path: file.path.clone(), reason: reason.to_string() })
         })
     }
 

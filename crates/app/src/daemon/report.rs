@@ -5,7 +5,7 @@ use crate::{
     daemon_io::health::{GoalBlockage, GoalHealth},
     goals::job_block,
 };
-use wf_base::{name::PlanId, time::Moment, units::plural};
+use wf_base::{name::PlanId, remedy::UserAction, time::Moment, units::plural};
 use wf_core::goal::GoalLedgerState;
 
 /// The counters of one goal: scheduled times by result, and reconciliations by outcome.
@@ -37,9 +37,9 @@ impl Daemon<'_> {
         let (mut healths, mut counted) = (Vec::new(), Vec::new());
         for (goal, _) in &examination.turns {
             let reader = &self.leadership.reader;
-            let refused = reader.blocked(&goal.id).unwrap_or_default();
+            let refused = reader.slots().goal_block(&goal.id).unwrap_or_default();
             let next = self.agenda.wake_of(&goal.id);
-            let ledger_state = reader.known(&goal.id).ok().flatten();
+            let ledger_state = reader.goals().ledger(&goal.id).ok().flatten();
             let is_paused = ledger_state.as_ref().is_some_and(|state| state.paused.is_some());
             let blocked = self.goals.blockage(&goal.id, refused);
             let blocked = blocked.or_else(|| self.start_failure(&goal.id, ledger_state.as_ref()?));
@@ -87,21 +87,22 @@ impl Daemon<'_> {
     fn start_failure(&self, goal: &PlanId, state: &GoalLedgerState) -> Option<GoalBlockage> {
         let has_failed = |slot| self.failed_starts.contains_key(&(goal.to_string(), slot));
         let slot = state.open_slots.iter().map(|open| open.slot).find(|slot| has_failed(*slot))?;
-        let reason = format!("its reconciliations cannot start; this shows why: wf goal run {goal}");
+        let run = self.caller.action_words(&UserAction::RunGoal(goal.to_string()));
+        let reason = format!("its reconciliations cannot start; this shows why: {run}");
         Some(GoalBlockage { since: Some(slot), reason })
     }
 
     fn count_goal(&self, goal: &PlanId) -> GoalCounters {
         let reader = &self.leadership.reader;
-        let slots = reader.slot_counts(goal).unwrap_or_default().into_iter();
-        let cycles = reader.cycle_counts(goal).unwrap_or_default().into_iter();
+        let slots = reader.slots().counts(goal).unwrap_or_default().into_iter();
+        let cycles = reader.reconciliations().counts(goal).unwrap_or_default().into_iter();
         GoalCounters {
             slots: slots.map(|(state, count)| (state.as_str(), count)).collect(),
             cycles: cycles.map(|(health, count)| (health.as_str(), count)).collect(),
         }
     }
 
-    /// Drops the counters of goals that do not exist any more.
+    /// Drops the counters of past goals.
     pub(super) fn forget_removed_goals(&mut self) {
         let goals = self.goals.goals();
         let broken: Vec<PlanId> = self.goals.broken().map(|goal| goal.id).collect();

@@ -13,7 +13,7 @@ use wf_base::{
     untrusted::{WARN, paint},
 };
 
-/// An event that wakes a daemon up.
+/// An event to wake a daemon up.
 pub(super) enum DaemonEvent {
     /// A scheduled time, or the end of a pause.
     Alarm,
@@ -36,7 +36,7 @@ pub(super) struct DaemonEventSources {
     reload: Signal,
 }
 
-/// The signals that ask a daemon to exit.
+/// The signals asking a daemon to exit.
 pub struct StopSignals([Signal; 2]);
 
 impl StopSignals {

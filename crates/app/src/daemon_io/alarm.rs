@@ -1,9 +1,9 @@
 //! A wait for an instant of the wall clock.
 //!
-//! A timer that counts time would be wrong after a suspend, and after the clock was set. This one
+//! A timer by durations would be wrong after a suspend, and after the clock was set. This one
 //! is a `timerfd` on `CLOCK_REALTIME` with an absolute end (`timerfd_create(2)`): the kernel
 //! compares it with the clock itself, also when the machine wakes up. `TFD_TIMER_CANCEL_ON_SET`
-//! makes it report that the clock was set, so that decisions based on the time can be made anew.
+//! makes it report a change of the clock, so that decisions based on the time can be made anew.
 //!
 //! Setting the clock needs administrator rights, so no test does it: the tests cover the
 //! interpretation of the kernel's answers, and that waits end.
@@ -30,7 +30,7 @@ pub enum AlarmWake {
     ClockSet,
 }
 
-/// A timer that waits for one instant at a time.
+/// A timer waiting for one instant at a time.
 #[derive(Debug)]
 pub struct WallClockTimer {
     timer: AsyncFd<OwnedFd>,
@@ -78,7 +78,7 @@ fn wake_of(answer: Result<usize, Errno>) -> io::Result<Option<AlarmWake>> {
     }
 }
 
-/// Returns a timer that ends once. An end of zero would disarm it, so the epoch and all before are
+/// Returns a timer for one end. An end of zero would disarm it, so the epoch and all before are
 /// moved to a nanosecond after it.
 fn one_shot_timer(at: Moment) -> Itimerspec {
     let millis = at.millis().max(0);

@@ -1,4 +1,4 @@
-//! The daemon's connections to the system: small parts that wait, watch and notify.
+//! The daemon's connections to the system: small parts for waiting, watching and notifying.
 //!
 //! Each stands alone: none knows of goals, of the store or of another part. Their input is plain values; the
 //! daemon decides when to use them.
@@ -12,7 +12,7 @@
 //! | [`notify`] | sends notifications, by a command or a webhook | never by itself |
 //!
 //! **Invariant:** nothing here polls: without an event, none of it costs processor time.
-//! **Invariant:** every wait may be dropped at any point without losing an event that it saw.
+//! **Invariant:** every wait may be dropped at any point without losing an event it saw.
 
 pub mod alarm;
 pub mod health;

@@ -6,10 +6,10 @@ use std::{
 use super::GitError;
 use wf_exec::HostEnv;
 
-/// The variables of the user that git and the programs that it starts to connect need: to find
+/// The variables of the user for git and its programs for connections: to find
 /// themselves, the settings and credentials of the user, agents, proxies and certificates.
 ///
-/// No `GIT_*` is among them: they would choose another repository, or settings and programs that the
+/// No `GIT_*` is among them: they would choose another repository, or settings and programs the
 /// user's own files do not name. The user's and the system's settings are read, since credential helpers,
 /// proxies, certificates and the rewriting of URLs are named there.
 const PASSED: [&str; 26] = [
@@ -41,7 +41,7 @@ const PASSED: [&str; 26] = [
     "no_proxy",
 ];
 
-/// Git prompts for nothing, and uses no protocol that executes a program of the source.
+/// Git prompts for nothing, and uses no protocol with programs of the source.
 const VARIABLES: [(&str, &str); 6] = [
     ("GIT_ALLOW_PROTOCOL", "https:ssh:file"),
     ("GIT_ASKPASS", "true"),

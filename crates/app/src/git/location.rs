@@ -9,10 +9,10 @@ use std::{
 
 use super::GitError;
 
-/// The folder of a repository in its work tree, or the file that names it.
+/// The folder of a repository in its work tree, or the file naming it.
 const ENTRY: &str = ".git";
 
-/// The file that every folder of a repository has.
+/// The file every folder of a repository has.
 const HEAD: &str = "HEAD";
 
 /// The folder of objects.
@@ -28,14 +28,14 @@ pub struct GitLocation {
     pub top: PathBuf,
     /// The folder of this work tree's state.
     pub dir: PathBuf,
-    /// The folder that all work trees of the repository share: branches and objects.
+    /// The common folder of all work trees of the repository: branches and objects.
     pub common: PathBuf,
-    /// The folders of objects: its own, and those that it borrows from.
+    /// The folders of objects: its own, and those it borrows from.
     pub objects: BTreeSet<PathBuf>,
 }
 
 impl GitLocation {
-    /// Finds the repository that a folder is in, as git does; `None`: it is in none.
+    /// Finds the repository a folder is in, as git does; `None`: it is in none.
     pub fn find(folder: &Path) -> Result<Option<Self>, GitError> {
         let folder = folder.canonicalize().map_err(unreadable(folder))?;
         let start = fs::metadata(&folder).map_err(unreadable(&folder))?;
@@ -94,7 +94,7 @@ impl GitLocation {
         Ok(Self { top: top.to_path_buf(), dir, common, objects })
     }
 
-    /// Refuses a repository that a third user could have planted in a folder above a workspace: what it
+    /// Refuses a repository, possibly planted by a third user, in a folder above a workspace: what it
     /// tracks decides what an approval covers.
     fn require_trusted_owner(&self, owner: u32) -> Result<(), GitError> {
         let own_uid = rustix::process::geteuid().as_raw();
@@ -117,7 +117,7 @@ pub fn place_in_repository(folder: &Path) -> PathBuf {
     below.unwrap_or_default()
 }
 
-/// Adds a folder of objects, and those that it borrows from. Only folders that look like such: a line in a
+/// Adds a folder of objects, and those it borrows from. Only folders in the form of such: a line in a
 /// file of the repository must not have any other folder shown to git in its sandbox.
 fn add_objects(folder: &Path, objects: &mut BTreeSet<PathBuf>) {
     let Ok(folder) = folder.canonicalize() else {
@@ -135,7 +135,7 @@ fn add_objects(folder: &Path, objects: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// Returns the folder that a file `.git` names, as linked work trees and submodules have it.
+/// Returns the folder a file `.git` names, as linked work trees and submodules have it.
 fn pointer(file: &Path) -> Result<PathBuf, GitError> {
     let text = read_small(file).map_err(unreadable(file))?;
     let path = text.strip_prefix(b"gitdir: ");
@@ -169,7 +169,7 @@ mod tests {
 
     use super::{GitError, GitLocation};
 
-    /// The lines that a script prints in a folder.
+    /// The lines a script prints in a folder.
     fn lines(dir: &Path, script: &str) -> Vec<PathBuf> {
         #[expect(clippy::disallowed_methods, reason = "a test starts real programs")]
         let mut shell = Command::new("sh");

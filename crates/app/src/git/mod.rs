@@ -1,7 +1,7 @@
-//! The only place that starts git.
+//! The only caller of git.
 //!
-//! The settings of a repository name programs that git starts, and whoever can write the repository can write
-//! them. So git runs only in a sandbox that shows the repository and the workspace, in which nothing that is
+//! The settings of a repository name programs for git to start, and every writer of the repository can write
+//! them. So git runs only in a sandbox showing the repository and the workspace, in which nothing that is
 //! written lasts, without a network, the home folder, the state or the keys: see [`GitRepository`]. The folders
 //! to show are found without git: see [`GitLocation`].
 //!

@@ -43,7 +43,7 @@ const VARIABLES: [(&str, &str); 10] = [
 /// The mode of a submodule in an index.
 const SUBMODULE: &str = "160000";
 
-/// A repository that git reads in a sandbox, as seen from a folder in its work tree.
+/// A repository git reads in a sandbox, as seen from a folder in its work tree.
 ///
 /// **Invariant:** git can write nothing that lasts and has no network; it sees the folder, the
 /// repository and the programs of the system, not the home folder, the state or the keys. It gets no
@@ -62,7 +62,7 @@ pub struct GitRepository {
 pub struct GitObjects(pub Vec<Option<Vec<u8>>>);
 
 impl GitRepository {
-    /// Finds the repository that a folder is in; `None`: it is in none. The state is in `state`.
+    /// Finds the repository a folder is in; `None`: it is in none. The state is in `state`.
     pub fn find(folder: &Path, state: &Path, host: &HostEnv) -> Result<Option<Self>, GitError> {
         let git_location = GitLocation::find(folder)?;
         git_location.map(|location| Self::new(location, folder, state, host)).transpose()
@@ -135,7 +135,7 @@ impl GitRepository {
         Ok(files)
     }
 
-    /// Returns the commit that a name stands for.
+    /// Returns the commit of a name.
     pub fn commit_of(&self, name: &str) -> Result<String, GitError> {
         let commit =
             self.answer(&["rev-parse", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])?;
@@ -255,7 +255,7 @@ impl WorkspaceRepository for GitRepository {
 }
 
 impl GitError {
-    /// Returns the error that git reported.
+    /// Returns the error of git.
     pub(super) fn failed(verb: &str, code: i32, stderr: &[u8]) -> Self {
         let stderr_text = String::from_utf8_lossy(stderr);
         let line = stderr_text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no error message");
@@ -290,7 +290,7 @@ impl GitObjects {
     }
 }
 
-/// Reads paths that end with NUL.
+/// Reads paths ending with NUL.
 fn paths(listed: &[u8]) -> impl Iterator<Item = &Path> {
     let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     paths.map(|path| Path::new(OsStr::from_bytes(path)))

@@ -17,7 +17,7 @@ use wf_exec::{
     sandbox::SandboxFactory,
 };
 
-/// The variables of the user by which git finds their settings.
+/// The variables of the user for git to find their settings.
 const VARIABLES: [&str; 6] =
     ["PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
 
@@ -50,7 +50,7 @@ impl RepositoryTrust {
         Ok(Some(Self::from_answer(&answer, &location.top, home)))
     }
 
-    /// Reads values that end with NUL. An empty one takes back those before it.
+    /// Reads values ending with NUL. An empty one takes back those before it.
     fn from_answer(answer: &[u8], top: &Path, home: Option<&Path>) -> Self {
         let mut trust = Self::default();
         let values = answer.strip_suffix(b"\0").unwrap_or_default().split(|byte| *byte == 0);

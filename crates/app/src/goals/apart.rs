@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CommandError, GitRevision, Host, Workspace,
-    goals::{GoalFile, GoalSource, list_goals, list_goals_with_acceptance},
+    goals::{GoalFile, GoalFileError, GoalSource, list_goals, list_goals_with_acceptance},
     keep,
 };
 use wf_model::Goal;
 
-/// A file that is a goal, as one line of JSON.
+/// The file of a goal, as one line of JSON.
 #[derive(Serialize, Deserialize)]
 struct GoalFileLine {
     path: String,
     id: Option<String>,
     goal: Option<Goal>,
-    reason: Option<String>,
+    reason: Option<GoalFileError>,
     #[serde(default)]
     waits: Option<String>,
 }
 
-/// Reads all goals of a workspace in a process of its own: a daemon that waits for years keeps no
+/// Reads all goals of a workspace in a process of its own: a daemon waiting for years keeps no
 /// memory that only reading needs, and is safe from files that harm a reader.
 pub fn read_in_child(
     host: &Host,
@@ -49,7 +49,7 @@ pub async fn read_in_child_async(
     files.map_or_else(|| list_goals(source, workspace), Ok)
 }
 
-/// The command of the process that reads.
+/// The command of the reading process.
 fn reader_command(host: &Host, source: &GoalSource, workspace: &Workspace) -> Command {
     #[expect(
         clippy::disallowed_methods,
@@ -66,7 +66,7 @@ fn reader_command(host: &Host, source: &GoalSource, workspace: &Workspace) -> Co
     command
 }
 
-/// The goals that it found; none if its output is not readable.
+/// The goals it found; none if its output is not readable.
 fn parse_lines(answer: &Output) -> Option<Vec<GoalFile>> {
     let text = std::str::from_utf8(&answer.stdout).ok()?;
     let lines = text.lines().map(|line| {

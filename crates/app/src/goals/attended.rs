@@ -17,29 +17,42 @@ use wf_core::goal::ReconciliationPart;
 use wf_model::{Goal, GoalApproval};
 use wf_store::StoreReader;
 
+/// A finding about a goal or the daemon, with the act for it.
+pub struct GoalFinding {
+    pub finding: DoctorFinding,
+    pub action: UserAction,
+}
+
+impl GoalFinding {
+    fn of_goal(text: String, action: UserAction) -> Self {
+        Self { finding: DoctorFinding::new("goal", DoctorStatus::Weak, text), action }
+    }
+}
+
 /// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings
 /// where there are none.
-pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
+pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<GoalFinding> {
     let workspace = caller.host().workspace();
     let files = list_goals_with_acceptance(caller, &workspace);
     let broken = files.iter().filter_map(|file| {
         let reason = file.goal.as_ref().err()?;
         let text = format!("{} is skipped: {reason}", file.path);
-        Some(DoctorFinding::new("goal", DoctorStatus::Weak, text))
+        Some(GoalFinding::of_goal(text, UserAction::ListGoals))
     });
-    let mut findings: Vec<DoctorFinding> = broken.collect();
+    let mut findings: Vec<GoalFinding> = broken.collect();
     let count = files.len() - findings.len();
     findings.extend(files.iter().filter_map(|file| {
         let text = format!("{} {}", file.path, file.awaited_acceptance.as_ref()?);
-        Some(DoctorFinding::new("goal", DoctorStatus::Weak, text))
+        let goal = file.goal.as_ref().ok()?;
+        Some(GoalFinding::of_goal(text, UserAction::AcceptGoal(goal.id.clone())))
     }));
     let is_led = FileLock::is_locked(&workspace.state, LEADER_LOCK);
     if files.is_empty() && !is_led {
         return findings;
     }
     let goals = plural(count, "goal");
-    let leader = StoreReader::open(&workspace.state).and_then(|reader| reader.leader());
-    findings.push(match leader {
+    let leader = StoreReader::open(&workspace.state).and_then(|reader| reader.goals().leader());
+    let finding = match leader {
         Ok(Some((_, pid, since))) if is_led => {
             let since = since.to_second();
             let text = format!("leader: process {pid}, since {since} · {goals} in these files");
@@ -50,11 +63,12 @@ pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
             let text = format!("not running: goals are scheduled only by `{start}`");
             DoctorFinding::new("daemon", DoctorStatus::Weak, text)
         }
-    });
+    };
+    findings.push(GoalFinding { finding, action: UserAction::StartDaemon });
     findings
 }
 
-/// A goal whose standing approval has ended, or ends soon.
+/// A goal with a standing approval at its end, or near it.
 pub struct EndingApproval {
     pub goal: PlanId,
     /// Its file.
@@ -63,7 +77,7 @@ pub struct EndingApproval {
     pub reason: String,
 }
 
-/// Returns the goals on disk whose standing approvals have ended, or end soon.
+/// Returns the goals on disk with standing approvals at their end, or near it.
 pub fn ending_approvals(caller: &dyn Caller) -> Vec<EndingApproval> {
     let (workspace, now) = (caller.host().workspace(), caller.host().now());
     let ending = |file: GoalFile| {
@@ -108,7 +122,7 @@ pub fn job_block(caller: &dyn Caller, goal: &Goal, path: &str) -> Option<String>
         Ok(approval) => approval.shortcoming(now)?,
         Err(refusal) => format!("{path} is not approved: {refusal}"),
     };
-    Some(format!("{reason}; wf approve {path}"))
+    Some(format!("{reason}; {}", caller.action_words(&UserAction::ApprovePlan(path.to_owned()))))
 }
 
 /// Returns the reason why no repair of a goal, or run of a job, may start now, if its standing approval does not permit it.

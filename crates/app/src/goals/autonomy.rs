@@ -20,7 +20,7 @@ use wf_model::{AutonomyThresholds, Goal, GoalApproval};
 use wf_sign::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy};
 use wf_store::{RunState, StoreReader, allow_no_state};
 
-/// The autonomy of a goal, the feedback on its repairs, and the advice that follows.
+/// The autonomy of a goal, the feedback on its repairs, and the resulting advice.
 #[derive(Debug)]
 pub struct AutonomyStatus {
     pub goal: Arc<Goal>,
@@ -84,7 +84,7 @@ impl AutonomyStatus {
         self.approval.as_ref().and_then(|checked| checked.as_ref().ok())
     }
 
-    /// Returns the act that signs an approval for another grant.
+    /// Returns the act signing an approval for another grant.
     pub fn approval_of(&self, limits: StandingApprovalLimits) -> UserAction {
         let (file, executions) = (quoted_word(&self.shown_path), limits.executions);
         UserAction::ApproveRepairs { file, executions, validity: format_duration(limits.validity) }
@@ -135,7 +135,7 @@ impl AutonomyStatus {
         })
     }
 
-    /// Returns the act that signs an approval for a narrower grant.
+    /// Returns the act signing an approval for a narrower grant.
     pub fn narrower_approval(&self) -> Option<UserAction> {
         let limits = grant_of(&self.standing()?.statement);
         Some(self.approval_of(narrow(limits, &self.thresholds)))
@@ -156,7 +156,7 @@ fn feedback_samples(
 ) -> Result<Vec<RepairSample>, CommandError> {
     let most = usize::try_from(most_samples(thresholds)).unwrap_or(usize::MAX);
     let mut samples = Vec::new();
-    for repair in reader.repairs(&goal.id, usize::MAX)? {
+    for repair in reader.reconciliations().repairs(&goal.id, usize::MAX)? {
         let opinion = repair.opinion();
         let is_done = match repair.state {
             RunState::Running | RunState::Ended(RunOutcome::Cancelled) => false,
@@ -176,12 +176,12 @@ fn feedback_samples(
     Ok(samples)
 }
 
-/// The grant of the standing approval that a repair was started under; `None` if there was none.
+/// The grant of the standing approval a repair was started under; `None` if there was none.
 fn grant_of_repair(
     reader: &StoreReader,
     run: &RunId,
 ) -> Result<Option<StandingApprovalLimits>, CommandError> {
-    let sources = reader.sources(run)?.into_iter();
+    let sources = reader.sources().of_run(run)?.into_iter();
     let mut tokens = sources.filter(|(path, _)| path.ends_with(".approval.json"));
     let token = tokens.find_map(|(_, text)| ApprovalToken::parse(&text).ok());
     let statement = token.as_ref().map(ApprovalToken::statement);

@@ -12,7 +12,7 @@ use wf_core::goal::{GoalLedgerState, ReconciliationCause, turn};
 use wf_model::Goal;
 use wf_store::{StoreReader, feed::WorkspaceAction};
 
-/// Scheduled times of a goal that are queued to be run again.
+/// Scheduled times of a goal queued to be run again.
 pub struct GoalBackfill {
     /// The number of those that had not started, and were not queued before.
     pub due: usize,
@@ -34,8 +34,9 @@ impl GoalBackfill {
         let now = caller.host().now();
         let mut ledger = StoreLedger { store: &store, reader: &reader, token: None };
         turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
-        let due = store.backfill(&goal.id, slots.to_vec(), ReconciliationCause::Backfill, now).wait()?;
-        let state = reader.known(&goal.id)?;
+        let due =
+            store.slots().backfill(&goal.id, slots.to_vec(), ReconciliationCause::Backfill, now).wait()?;
+        let state = reader.goals().ledger(&goal.id)?;
         drop((store, reader));
         Ok(Self { due, loaded, goal, state })
     }
@@ -77,7 +78,7 @@ impl GoalBackfill {
     }
 
     fn is_still_due(&self, host: &Host, slot: Moment) -> Result<bool, CommandError> {
-        let ledger_state = StoreReader::open(&host.workspace().state)?.known(&self.goal.id)?;
+        let ledger_state = StoreReader::open(&host.workspace().state)?.goals().ledger(&self.goal.id)?;
         Ok(ledger_state.is_some_and(|state| state.open_slots.iter().any(|open| open.slot == slot)))
     }
 }

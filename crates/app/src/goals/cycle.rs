@@ -7,7 +7,10 @@ use super::{
 use crate::{
     Caller, CliExitCode, CommandError, Host,
     approve::{authorize_goal, check_programs_accepted, standing_approval},
-    goals::{FileLock, check_not_deployed, check_result, own_checks, reconciliation_params, repair_result},
+    goals::{
+        FileLock, check_not_deployed, check_result, open_reason, own_checks, reconciliation_params,
+        repair_result,
+    },
     runs::session::open_store,
     specs::load::{self, LoadedPlan},
 };
@@ -35,10 +38,10 @@ const EXAMINED_RECONCILIATIONS: usize = 1000;
 /// Makes the observer of each run of a reconciliation.
 pub type ObserverFactory<'a> = &'a dyn Fn(&LoadedPlan) -> Box<dyn RunObserver + Send>;
 
-/// A reconciliation that is to start.
+/// A reconciliation to start.
 #[derive(Clone, Copy, Debug)]
 pub struct ReconciliationRequest {
-    /// The scheduled time, which must be due; `None`: the user started it now.
+    /// The scheduled time, already due; `None`: the user started it now.
     pub slot: Option<Moment>,
     pub cause: ReconciliationCause,
     /// The token of the daemon that decided about the scheduled time.
@@ -92,7 +95,7 @@ pub fn start_reconciliation(
         Err(error) => {
             // A reconciliation without a record has not started, and leaves nothing.
             let reader = StoreReader::open(state);
-            let row = reader.and_then(|reader| reader.cycle(&run));
+            let row = reader.and_then(|reader| reader.reconciliations().find(&run));
             if matches!(row, Ok(None) | Err(StoreError::NoState(_))) {
                 hold.remove();
             }
@@ -101,7 +104,7 @@ pub fn start_reconciliation(
     }
 }
 
-/// Resumes a reconciliation whose process died. Waits for a process that works on it.
+/// Resumes a reconciliation of a dead process. Waits for a process working on it.
 pub fn adopt_reconciliation(
     caller: &dyn Caller,
     run: &RunId,
@@ -147,7 +150,7 @@ fn failure_message(error: &CommandError) -> &str {
     }
 }
 
-/// Suspends a reconciliation that cannot continue as things are; it does not block any other.
+/// Suspends a reconciliation without a way to continue; it does not block any other.
 fn stop_reason(
     caller: &dyn Caller,
     row: &ReconciliationRow,
@@ -172,7 +175,7 @@ fn stop_reason(
         pause: None,
         notices: Vec::new(),
     };
-    store.end_cycle(end).wait()?;
+    store.reconciliations().end(end).wait()?;
     lock.remove();
     let goal = row.goal.clone();
     Ok(ReconciliationResult { goal, outcome })
@@ -184,7 +187,7 @@ fn lock_name(run: &RunId) -> String {
 }
 
 fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, CommandError> {
-    reader.cycle(run)?.ok_or_else(|| {
+    reader.reconciliations().find(run)?.ok_or_else(|| {
         let message = format!("run {} is not a check run of a goal", run.short());
         CommandError::new(CliExitCode::Usage, message)
     })
@@ -206,7 +209,7 @@ fn conclude(
     let verdict = match check_result(&reader, run)? {
         None => GoalOutcome {
             health: ReconciliationHealth::Waiting,
-            reason: format!("the checks wait for approval: wf approve {}", run.short()),
+            reason: open_reason(&reader, run, "the checks wait ")?,
         },
         Some(findings) => match next_step(&goal, &findings, None) {
             ReconciliationStep::End(verdict) => verdict,
@@ -288,12 +291,12 @@ fn repair(
 /// Returns the reason to wait while another repair of the goal has not ended: two at once would
 /// undo each other.
 fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcome>, CommandError> {
-    let before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
+    let before = reader.reconciliations().latest(&goal.id, EXAMINED_RECONCILIATIONS)?;
     for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
-        if let Ok(row) = reader.run(old)
+        if let Ok(row) = reader.runs().get(old)
             && row.state == RunState::Running
         {
-            return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
+            return if reader.leases().owner(old)?.is_some_and(|owner| owner.alive) {
                 let reason = format!("another {} is running: {}", goal.noun(), old.short());
                 Ok(Some(RepairOutcome::Waits(reason)))
             } else {
@@ -304,7 +307,7 @@ fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcom
     Ok(None)
 }
 
-/// Returns the warning that the standing approval of a goal ends, if its reconciliation is the one that gives it.
+/// Returns the warning that the standing approval of a goal ends, if it falls to its reconciliation.
 fn expiry_warning(host: &Host, loaded: &LoadedPlan, goal: &Goal, row: &ReconciliationRow) -> Option<String> {
     let approval = standing_approval(&loaded.workspace, &goal.id, &loaded.path, host.now()).ok()?.ok()?;
     let slot = row.slot.unwrap_or(row.started_at);
@@ -317,7 +320,7 @@ fn expiry_warning(host: &Host, loaded: &LoadedPlan, goal: &Goal, row: &Reconcili
     this.warning(&approval.term()).filter(|_| approval.withdrawn.is_none())
 }
 
-/// Records the end of a reconciliation with all that follows from it.
+/// Records the end of a reconciliation with all its consequences.
 fn record_end(
     host: &Host,
     loaded: &LoadedPlan,
@@ -328,7 +331,7 @@ fn record_end(
 ) -> Result<ReconciliationResult, CommandError> {
     let state = &loaded.workspace.state;
     let reader = StoreReader::open(state)?;
-    let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
+    let mut before = reader.reconciliations().latest(&goal.id, EXAMINED_RECONCILIATIONS)?;
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
     let at = host.now();
     let cycle = cycle(&reader, run)?;
@@ -336,7 +339,7 @@ fn record_end(
         look: run,
         repair: cycle.repair.as_ref(),
         slot: cycle.slot,
-        was_blocked: cycle.slot.map_or(Ok(false), |slot| reader.is_blocked_before(&goal.id, slot))?,
+        was_blocked: cycle.slot.map_or(Ok(false), |slot| reader.slots().is_blocked_before(&goal.id, slot))?,
     };
     let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
         *health == ReconciliationHealth::Waiting
@@ -347,7 +350,7 @@ fn record_end(
     let follows = if cycle.ended.as_ref().is_some_and(waits) {
         FollowUps::default()
     } else {
-        let resumed = reader.resumed(&goal.id)?;
+        let resumed = reader.goals().resumed_at(&goal.id)?;
         let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
         let ends: Vec<_> = ends.map(|(at, health, _)| (*at, *health)).collect();
         follow_ups(goal, &ends, resumed, notified, &outcome, at)
@@ -359,7 +362,7 @@ fn record_end(
     }
     let end =
         ReconciliationEnd { run: run.clone(), outcome: outcome.clone(), at, pause: follows.pause, notices };
-    store.end_cycle(end).wait()?;
+    store.reconciliations().end(end).wait()?;
     lock.remove();
     Ok(ReconciliationResult { goal: goal.id.clone(), outcome })
 }

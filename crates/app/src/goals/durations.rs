@@ -5,7 +5,7 @@ use wf_base::name::PlanId;
 use wf_model::Goal;
 use wf_store::StoreReader;
 
-/// The number of latest reconciliations from which a duration is estimated.
+/// The number of latest reconciliations for the estimate of a duration.
 const DURATION_SAMPLES: usize = 50;
 
 /// Returns the duration of the longest of the latest reconciliations of each goal; no time where none has ended.
@@ -16,7 +16,8 @@ pub fn longest_reconciliations(
     let reader = StoreReader::open(&host.workspace().state).ok();
     let mut durations = BTreeMap::new();
     for goal in goals {
-        let cycles = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));
+        let cycles =
+            reader.as_ref().map(|reader| reader.reconciliations().latest(&goal.id, DURATION_SAMPLES));
         let rows = cycles.transpose()?.unwrap_or_default();
         let times = rows.iter().filter_map(|cycle| {
             let (ended, _, _) = cycle.ended.as_ref()?;

@@ -17,7 +17,7 @@ pub struct RepairOpinionRequest<'a> {
     pub note: &'a str,
 }
 
-/// The repair of which a person gave an opinion.
+/// The repair of a person's opinion.
 pub struct RecordedOpinion {
     pub goal: std::sync::Arc<Goal>,
     pub repair: RunId,
@@ -34,7 +34,7 @@ pub fn record_opinion(
     let Some(reader) = StateReader::open_if_any(&caller.host().workspace())? else {
         return Err(usage_error(request, no_repair(&goal)));
     };
-    let repairs = reader.store().repairs(&goal.id, usize::MAX)?;
+    let repairs = reader.store().reconciliations().repairs(&goal.id, usize::MAX)?;
     let repair = find_repair(&reader, request, &goal, &repairs)?;
     let (store, _) = ledger_of(caller.host(), &loaded)?;
     let who = author(caller.host());
@@ -46,7 +46,7 @@ pub fn record_opinion(
         who: who.as_ref().map(|key| key.name.clone()),
         at: caller.host().now(),
     };
-    let is_new = store.feedback(feedback).wait()?;
+    let is_new = store.reconciliations().give_feedback(feedback).wait()?;
     if is_new {
         let act = WorkspaceAction::GoalFeedback {
             goal: goal.id.clone(),
@@ -59,7 +59,7 @@ pub fn record_opinion(
     Ok(RecordedOpinion { goal, repair, is_new })
 }
 
-/// Returns the repair that is meant: by its own run, or by that of the check run before it.
+/// Returns a repair: by its own run, or by that of the check run before it.
 fn find_repair(
     reader: &StateReader,
     request: &RepairOpinionRequest<'_>,
@@ -71,7 +71,7 @@ fn find_repair(
         return latest.ok_or_else(|| usage_error(request, no_repair(goal)));
     };
     let run = reader.find_run(Some(run))?;
-    let cycle = reader.store().cycle(&run)?;
+    let cycle = reader.store().reconciliations().find(&run)?;
     let repair = cycle.and_then(|cycle| cycle.repair).unwrap_or(run);
     if repairs.iter().any(|row| row.run == repair) {
         return Ok(repair);

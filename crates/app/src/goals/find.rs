@@ -3,6 +3,8 @@ use std::{
     sync::Arc,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Caller, CliExitCode, CommandError, GitRevision, Host, Workspace,
     approve::awaited_acceptance_at,
@@ -23,7 +25,7 @@ use wf_lang::{DiskFiles, SpecFileSource};
 use wf_model::Goal;
 use wf_store::StoreReader;
 
-/// The folders of a workspace in which goals are searched.
+/// The folders of a workspace with goals.
 pub const FOLDERS: [&str; 2] = ["goals", "workflows"];
 
 /// The source of goals.
@@ -44,17 +46,34 @@ impl GoalSource {
     }
 }
 
-/// A file that is a goal, or is meant to be one.
+/// The file of a goal, or of an intended one.
 #[derive(Clone, Debug)]
 pub struct GoalFile {
     /// Its path, relative to the workspace.
     pub path: String,
     /// The id in the file, even if the file is broken.
     pub id: Option<String>,
-    /// The goal; or the reason why there is none, in a few words.
-    pub goal: Result<Arc<Goal>, String>,
-    /// The acceptance that it waits for, where that was requested.
+    pub goal: Result<Arc<Goal>, GoalFileError>,
+    /// The acceptance it waits for, where that was requested.
     pub awaited_acceptance: Option<String>,
+}
+
+/// The reason why a file has no goal, in a few words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalFileError {
+    /// It had one before.
+    #[error("it cannot be read as a goal any more: wf check {0}")]
+    Lost(String),
+    #[error("its id `{id}` is already used by {by}")]
+    Duplicate {
+        id: PlanId,
+        /// The other file.
+        by: String,
+    },
+    /// It has errors.
+    #[error("{}: wf check {path}", plural(*.count, "problem"))]
+    Broken { count: usize, path: String },
 }
 
 /// All goals of a workspace, by path. Of several with the same id only the first is one. Fails if the files
@@ -82,7 +101,7 @@ pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
         if let Some(same) = goal_files.iter_mut().find(|file| file.path == path) {
             same.id.get_or_insert(id.to_string());
         } else if workspace.root.join(&path).symlink_metadata().is_ok() && !load::is_spec(&*files, &path) {
-            let goal = Err(format!("it cannot be read as a goal any more: wf check {path}"));
+            let goal = Err(GoalFileError::Lost(path.clone()));
             goal_files.push(GoalFile { path, id: Some(id.to_string()), goal, awaited_acceptance: None });
         }
     }
@@ -94,7 +113,7 @@ pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
 /// read as a goal any more. Without a state none is known.
 fn known_goals(workspace: &Workspace) -> Vec<(String, PlanId)> {
     let reader = StoreReader::open(&workspace.state);
-    let rows = reader.and_then(|reader| reader.goals()).unwrap_or_default();
+    let rows = reader.and_then(|reader| reader.goals().all()).unwrap_or_default();
     rows.into_iter().map(|row| (row.path, row.id)).collect()
 }
 
@@ -120,16 +139,16 @@ fn read_goals(files: &dyn SpecFileSource, paths: Vec<String>) -> Vec<GoalFile> {
         let goal = match goal {
             Ok(goal) => match duplicate_id(&goal_files, &goal.id) {
                 None => Ok(goal),
-                Some(other) => Err(format!("its id `{}` is already used by {other}", goal.id)),
+                Some(other) => Err(GoalFileError::Duplicate { id: goal.id.clone(), by: other.to_owned() }),
             },
-            Err(count) => Err(format!("{}: wf check {path}", plural(count, "problem"))),
+            Err(count) => Err(GoalFileError::Broken { count, path: path.clone() }),
         };
         goal_files.push(GoalFile { path, id, goal, awaited_acceptance: None });
     }
     goal_files
 }
 
-/// All goals on disk, with the acceptance that they wait for.
+/// All goals on disk, with the acceptance they wait for.
 pub fn list_goals_with_acceptance(caller: &dyn Caller, workspace: &Workspace) -> Vec<GoalFile> {
     let mut files = list_goals_on_disk(workspace);
     for goal_file in files.iter_mut().filter(|file| file.goal.is_ok()) {
@@ -145,7 +164,7 @@ fn duplicate_id<'a>(files: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
     files.iter().find(same).map(|file| file.path.as_str())
 }
 
-/// The path of the goal that the user names, by its file or its id.
+/// The path of the goal the user names, by its file or its id.
 pub fn find_path(
     host: &Host,
     workspace: &Workspace,
@@ -177,7 +196,7 @@ pub fn find_path(
     Err(error.hint(Remedy::from(places).action(UserAction::ListGoals).text("`")))
 }
 
-/// The goal that the user names, as it is on disk, and the plan of its check run.
+/// The goal the user names, as it is on disk, and the plan of its check run.
 pub fn load_by_name(caller: &dyn Caller, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
     let workspace = caller.host().workspace();
     let path = find_path(caller.host(), &workspace, &GoalSource::Disk, name)?;

@@ -19,7 +19,7 @@ impl GoalLedger for StoreLedger<'_> {
     type Error = StoreError;
 
     fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, GoalLedgerState>>, StoreError> {
-        Ok(self.reader.known(goal)?.map(Cow::Owned))
+        Ok(self.reader.goals().ledger(goal)?.map(Cow::Owned))
     }
 
     fn record(
@@ -38,14 +38,14 @@ impl StoreLedger<'_> {
     /// Sends an entry for a goal; the answer is true if it was written.
     pub fn send(&self, goal: &Goal, entry: LedgerEntry, now: Moment) -> WriteTicket<bool> {
         let LedgerEntry { after, decision } = entry;
-        self.store.record_decision(goal_note(goal), after, decision, self.token, now)
+        self.store.goals().record_decision(goal_note(goal), after, decision, self.token, now)
     }
 }
 
 /// Returns a goal with its schedule in the ledger: only a daemon, which may read goals from a
 /// branch, adopts another one.
 pub fn with_recorded_schedule(goal: &Arc<Goal>, reader: &StoreReader) -> Result<Arc<Goal>, CommandError> {
-    let ledger_state = reader.known(&goal.id)?;
+    let ledger_state = reader.goals().ledger(&goal.id)?;
     let timing = ledger_state.and_then(|state| state.timing);
     Ok(timing.map_or_else(
         || Arc::clone(goal),

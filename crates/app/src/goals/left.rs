@@ -2,7 +2,7 @@ use crate::{CommandError, approve::approval_requests};
 use wf_base::{name::RunId, time::Moment};
 use wf_store::{ReconciliationRow, RunState, StoreError, StoreReader};
 
-/// A reconciliation that waited for approvals, and may be resumed.
+/// A reconciliation back from waiting for approvals, to be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumableReconciliation {
     /// The reconciliation, by its first run.
@@ -17,7 +17,7 @@ pub fn resumable_reconciliations(
     now: Moment,
 ) -> Result<(Vec<ResumableReconciliation>, Option<Moment>), CommandError> {
     let (mut reconciliations, mut over): (Vec<ResumableReconciliation>, Option<Moment>) = (Vec::new(), None);
-    for cycle in reader.waiting_cycles()? {
+    for cycle in reader.reconciliations().waiting()? {
         let (heard, until) = answers_received(reader, &cycle, now)?;
         over = [over, until].into_iter().flatten().min();
         if heard > 0 {
@@ -28,7 +28,7 @@ pub fn resumable_reconciliations(
     Ok((reconciliations, over))
 }
 
-/// The number of answers that a reconciliation has received, and the time at which a pending
+/// The number of answers a reconciliation has received, and the time at which a pending
 /// approval expires.
 fn answers_received(
     reader: &StoreReader,
@@ -36,7 +36,7 @@ fn answers_received(
     now: Moment,
 ) -> Result<(usize, Option<Moment>), StoreError> {
     let run = row.repair.as_ref().unwrap_or(&row.run);
-    if reader.run(run)?.state != RunState::Running {
+    if reader.runs().get(run)?.state != RunState::Running {
         return Ok((1, None));
     }
     let requests = approval_requests(reader, run)?;
@@ -44,7 +44,7 @@ fn answers_received(
     let mut is_open = false;
     for open in requests.iter().filter(|request| request.outcome.is_none()) {
         is_open = true;
-        heard += reader.answers(&open.run, open.request.request)?.len();
+        heard += reader.approvals().answers(&open.run, open.request.request)?.len();
         if open.request.expires <= now {
             heard += 1;
         } else {

@@ -6,7 +6,7 @@
 //! reads the progress, and resumes. It reads its result from the record ([`check_result`], [`repair_result`]), never from the
 //! process that ran it; [`FileLock`] keeps two processes from working on one.
 //!
-//! A goal that names a backend can be deployed there ([`deploy_goal`]): the workspace then decides nothing about it, and
+//! A goal naming a backend can be deployed there ([`deploy_goal`]): the workspace then decides nothing about it, and
 //! records what happens there ([`sync_goal`]), until it is recalled ([`recall_goal`]). That is the room `remote`; it and
 //! `cycle` name each other, since a reconciliation asks whose goal it is, and a recorded one is settled like any other.
 //!
@@ -36,7 +36,7 @@ mod tighten;
 pub use crate::state::file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
 pub use apart::{goal_lines, read_in_child, read_in_child_async};
 pub use attended::{
-    approval_gap, check_goals_scheduled, check_standing_approvals, ending_approvals, job_block,
+    GoalFinding, approval_gap, check_goals_scheduled, check_standing_approvals, ending_approvals, job_block,
 };
 pub(crate) use autonomy::verified_reader;
 pub use autonomy::{AutonomyStatus, grant_of};
@@ -47,14 +47,14 @@ pub use cycle::{
 pub use durations::longest_reconciliations;
 pub use feedback::{RecordedOpinion, RepairOpinionRequest, record_opinion};
 pub use find::{
-    FOLDERS, GoalFile, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
+    FOLDERS, GoalFile, GoalFileError, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
     list_goals_with_acceptance, load_by_id, load_by_name,
 };
 pub(crate) use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;
 pub use notify::{GoalNotificationError, send_goal_notification, send_notifications};
 pub use operate::{GoalPauseOutcome, GoalResumeOutcome, pause_goal, request_reconciliation, resume_goal};
-pub use outcome::{check_result, own_checks, repair_result};
+pub use outcome::{check_result, open_reason, own_checks, repair_result};
 pub use params::reconciliation_params;
 pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
 pub(crate) use remote::deployed::check_not_deployed;

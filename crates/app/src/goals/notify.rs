@@ -32,7 +32,7 @@ use wf_store::{NotificationRow, Store, StoreDurability, StoreReader, allow_no_st
 /// The pause after a failed attempt.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause that a receiver can ask for: what waits longer is sent with the next notification.
+/// The longest pause a receiver can ask for: after a longer one its notification is sent with the next.
 const MAX_ASKED_PAUSE: Duration = Duration::from_mins(1);
 
 /// The number of rounds to send a notification, each with several attempts.
@@ -48,12 +48,12 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
     let Some(reader) = allow_no_state(StoreReader::open(&workspace.state))? else {
         return Ok(());
     };
-    if reader.notices()?.is_empty() {
+    if reader.notifications().unsent()?.is_empty() {
         return Ok(());
     }
     // Two senders would send the same notification twice.
     let _turn = FileLock::lock_blocking(&workspace.state, SENDER_LOCK)?;
-    let open = reader.notices()?;
+    let open = reader.notifications().unsent()?;
     let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
     for row in open {
         let sent = send_row(caller, &reader, &row).map_err(|error| error.to_string());
@@ -62,7 +62,7 @@ pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
             caller.message_line(&format!("{warning} cannot send a notification about goal {goal}: {reason}"));
         }
         let last = row.tries + 1 >= MAX_SEND_ROUNDS;
-        let noted = store.notification_sent(row.id, sent.err(), last, caller.host().now());
+        let noted = store.notifications().record_try(row.id, sent.err(), last, caller.host().now());
         noted.wait()?;
     }
     Ok(())
@@ -114,7 +114,7 @@ fn load_reported_goal(
     Ok(load::load_goal(caller, &files, workspace.clone(), &message.path, ReconciliationPart::Look)?.0)
 }
 
-/// Refuses to execute the notification command of a goal that is not accepted as it is. The texts
+/// Refuses to execute the notification command of a goal without an acceptance as it is. The texts
 /// of a run were accepted when it started: only the programs may have changed.
 fn check_notification_allowed(
     caller: &dyn Caller,
@@ -154,7 +154,7 @@ pub async fn send_goal_notification(
     Ok(())
 }
 
-/// Returns the pause after a failed attempt: its own, or the one that the receiver asked for if that is longer.
+/// Returns the pause after a failed attempt: its own, or the one the receiver asked for if that is longer.
 fn send_pause(tries: u32, requested: Option<Duration>) -> Duration {
     let own = RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
     own.max(requested.unwrap_or_default().min(MAX_ASKED_PAUSE))
@@ -215,7 +215,7 @@ async fn notification_channel(
     Ok(NotificationChannel::Webhook(NotificationWebhook { url, secret }))
 }
 
-/// The environment variables of a command, besides those that the configuration passes on.
+/// The environment variables of a command, besides those the configuration passes on.
 const PASSED_VARIABLES: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 #[cfg(test)]

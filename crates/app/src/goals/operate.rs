@@ -45,7 +45,7 @@ struct OperatedLedger {
 }
 
 impl OperatedLedger {
-    /// Opens the ledger of a goal that a command names by its id or its file, and a browser by its id.
+    /// Opens the ledger of a goal a command names by its id or its file, and a browser by its id.
     fn of(caller: &dyn Caller, name: &str, origin: ActOrigin) -> Result<Self, CommandError> {
         let (loaded, goal) = match origin {
             ActOrigin::CommandLine => load_by_name(caller, name)?,
@@ -61,7 +61,7 @@ impl OperatedLedger {
     }
 }
 
-/// Pauses a goal; times that are due meanwhile are skipped.
+/// Pauses a goal; times due meanwhile are skipped.
 pub fn pause_goal(
     caller: &dyn Caller,
     name: &str,
@@ -84,7 +84,7 @@ pub fn pause_goal(
     Ok(paused)
 }
 
-/// Pauses a goal that its workspace decides about.
+/// Pauses a goal under its workspace.
 fn pause_here(
     caller: &dyn Caller,
     name: &str,
@@ -95,7 +95,7 @@ fn pause_here(
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     // Times due before the pause are accounted for as such.
     turn(&open.goal, &mut open.ledger(), now)?;
-    let is_new = open.store.pause_goal(&goal, reason, now).wait()?;
+    let is_new = open.store.goals().pause(&goal, reason, now).wait()?;
     Ok(GoalPauseOutcome { goal, is_new })
 }
 
@@ -127,12 +127,12 @@ fn resume_there(
         return Ok(GoalResumeOutcome { goal, was_paused, next: None });
     }
     deployed.act(GoalAct::Resume)?;
-    let ledger_state = StoreReader::open(&caller.host().workspace().state)?.known(&goal)?;
+    let ledger_state = StoreReader::open(&caller.host().workspace().state)?.goals().ledger(&goal)?;
     let next = ledger_state.and_then(|state| state.timing?.next(caller.host().now()));
     Ok(GoalResumeOutcome { goal, was_paused, next: next.map(|slot| slot.at) })
 }
 
-/// Ends the pause of a goal that its workspace decides about.
+/// Ends the pause of a goal under its workspace.
 fn resume_here(
     caller: &dyn Caller,
     name: &str,
@@ -152,7 +152,7 @@ fn resume_here(
             break decision;
         }
     };
-    open.store.resume_goal(&goal, now).wait()?;
+    open.store.goals().resume(&goal, now).wait()?;
     let next = open.goal.timing.next(decision.decided_until).map(|slot| slot.at);
     Ok(GoalResumeOutcome { goal, was_paused: true, next })
 }
@@ -188,11 +188,11 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
         return refused(format!("{} {awaited}", open.goal.path), remedy);
     }
     turn(&open.goal, &mut open.ledger(), now)?;
-    if open.reader.known(&goal)?.is_some_and(|state| state.paused.is_some()) {
+    if open.reader.goals().ledger(&goal)?.is_some_and(|state| state.paused.is_some()) {
         let message = format!("{goal} is paused");
         return refused(message, Remedy::from("resume it first: ").action(UserAction::ResumeGoal(goal)));
     }
-    let due = open.store.backfill(&goal, vec![now], ReconciliationCause::Person, now).wait()?;
+    let due = open.store.slots().backfill(&goal, vec![now], ReconciliationCause::Person, now).wait()?;
     if due > 0 {
         let act = WorkspaceAction::GoalRequested { goal: goal.clone(), slot: now };
         watch::record_quietly(caller, act);

@@ -8,7 +8,7 @@ use wf_model::{Goal, GoalParam, JsonObject, Plan, resolve_params};
 /// The limit of the report of failed checks for a repair, in bytes.
 const REPORT_LIMIT: usize = 16 * 1024;
 
-/// The parameters of a run of a reconciliation: the defaults, and the values that the reconciliation gives.
+/// The parameters of a run of a reconciliation: the defaults, and the values the reconciliation gives.
 pub fn reconciliation_params(
     plan: &Plan,
     goal: &Goal,

@@ -86,7 +86,7 @@ pub(super) fn resume(
     observe: ObserverFactory<'_>,
 ) -> Result<(), CommandError> {
     let reader = StoreReader::from_log(&caller.host().workspace().state)?;
-    let row = reader.run(run)?;
+    let row = reader.runs().get(run)?;
     if row.state != RunState::Running {
         return Ok(());
     }
@@ -108,7 +108,7 @@ pub(super) fn resume(
     run_outcome(engine::resume(&session, run, loaded.plan.clone(), repeated_run))
 }
 
-/// Records a run that the backend of a deployed goal started, and follows it to its end, or until it waits for people. An
+/// Records a run the backend of a deployed goal started, and follows it to its end, or until it waits for people. An
 /// interrupt ends that, and not the run.
 pub(super) fn follow_started(
     caller: &dyn Caller,
@@ -162,14 +162,14 @@ pub(super) fn follow_recorded(
 
 /// True if a run is recorded with its end.
 fn has_ended(reader: &StoreReader, run: &RunId) -> Result<bool, CommandError> {
-    match reader.run(run) {
+    match reader.runs().get(run) {
         Ok(row) => Ok(row.state != RunState::Running),
         Err(StoreError::UnknownRun(_)) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Follows a run which an interrupt does not cancel.
+/// Follows a run, which survives an interrupt.
 fn leave_on_interrupt(
     caller: &dyn Caller,
     loaded: &LoadedPlan,

@@ -13,7 +13,7 @@ use wf_core::goal::{NotifiedReconciliation, ReconciliationPart, notifications};
 use wf_model::{Goal, GoalEvent};
 use wf_store::{SlotBlock, Store, StoreDurability, StoreReader};
 
-/// The file of the state folder that a daemon watches: it is written by every command whose changes
+/// The file of the state folder watched by a daemon: every command writes it after changes
 /// the daemon should examine.
 pub const WAKE_FILE: &str = "goals/poke";
 
@@ -47,11 +47,11 @@ pub fn handle_start_failure(
     let notices = block_notifications(caller, loaded, goal, slot, &reason);
     let block = SlotBlock { goal: goal.id.clone(), slot, reason, notices, at: now };
     // If that fails, the scheduled time stays due and is tried again.
-    let _ = store.block_slot(block, request.token).wait();
+    let _ = store.slots().block(block, request.token).wait();
     error
 }
 
-/// Returns the notifications that a goal is blocked. An unaccepted goal notifies those that it named when it last ran: what
+/// Returns the notifications of a blocked goal. An unaccepted goal notifies those it named when it last ran: what
 /// it says now is not accepted, and silence would look like success.
 fn block_notifications(
     caller: &dyn Caller,
@@ -66,7 +66,7 @@ fn block_notifications(
     }
     let last = || {
         let reader = StoreReader::open(&loaded.workspace.state).ok()?;
-        let look = reader.cycles(&goal.id, 1).ok()?.pop()?.run;
+        let look = reader.reconciliations().latest(&goal.id, 1).ok()?.pop()?.run;
         let then = load::load_recorded_as(caller, &reader, &look, Some(ReconciliationPart::Look)).ok()?;
         let then = Arc::clone(&then.goal.as_ref()?.goal);
         let last = NotifiedReconciliation { look: &look, repair: None, slot: Some(slot), was_blocked: true };

@@ -16,7 +16,7 @@ use wf_store::{
 pub struct GoalTightenOutcome {
     /// The autonomy of the goal before it.
     pub status: AutonomyStatus,
-    /// The repairs that have started, and continue.
+    /// The repairs already started: they continue.
     pub continuing_repairs: Vec<RunId>,
     /// True if it was not withdrawn before; `None`: there is no approval.
     pub is_new: Option<bool>,
@@ -55,7 +55,7 @@ pub fn tighten_goal(
     };
     let (who, since) = (key.as_ref().map(|key| key.name.clone()), caller.host().now());
     let withdrawn = WithdrawnApproval { nonce: nonce.clone(), goal: id.clone(), who, since };
-    let place = store.withdraw(withdrawn).wait()?;
+    let place = store.approvals().withdraw(withdrawn).wait()?;
     let is_new = Some(place.is_some());
     if let Some(place) = place {
         let key = key.map(|key| key.public.id());
@@ -79,8 +79,8 @@ pub fn tighten_goal(
     Ok(GoalTightenOutcome { status, continuing_repairs, is_new })
 }
 
-/// Returns the repairs of a goal that have not ended.
+/// Returns the unended repairs of a goal.
 fn continuing_repairs(reader: &StoreReader, goal: &PlanId) -> Result<Vec<RunId>, CommandError> {
-    let repairs = reader.repairs(goal, usize::MAX)?.into_iter();
+    let repairs = reader.reconciliations().repairs(goal, usize::MAX)?.into_iter();
     Ok(repairs.filter(|repair| repair.state == RunState::Running).map(|repair| repair.run).collect())
 }

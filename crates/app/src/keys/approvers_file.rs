@@ -76,7 +76,7 @@ pub(super) fn with_approver(source: &SourceText, name: &str, key: &ApproverKey) 
 }
 
 /// Returns the offsets at which an entry may be added below the last one, each with the text to add: after the line of
-/// the entry, or after those that follow it and are indented further.
+/// the entry, or after the following ones of deeper indentation.
 fn entry_below(text: &str, end: usize, entry: &str) -> Vec<(usize, String)> {
     let before = text.get(..end).unwrap_or_default();
     let dash = before.rfind("- ").unwrap_or_default();
@@ -110,7 +110,7 @@ fn line_below_key(text: &str, end: usize, since: Moment) -> Option<(usize, Strin
     Some((start + line.len(), format!("\n{indent}revoked: {since}")))
 }
 
-/// The meaning that the text must have afterwards.
+/// The meaning the text must have afterwards.
 fn expected(mut approvers: Approvers, key: &ApproverKey, since: Moment) -> Approvers {
     for approver in &mut approvers.keys {
         if approver.public == *key {

@@ -1,4 +1,4 @@
-//! The keys of the user who runs `wf`: the list, the one that signs, and its passphrase.
+//! The keys of the user running `wf`: the list, the signing one, and its passphrase.
 //!
 //! **Invariant:** a private key and its passphrase come from files or the terminal, never from
 //! arguments or the environment, and go nowhere but into a signature.
@@ -11,7 +11,7 @@ mod passphrase;
 pub use approvers::{KeyEnrolment, KeyRevocation, enrol_key, revoke_key};
 pub use own::{
     NewKey, OwnKey, author, choose_signing_key, default_key_name, generate_key, key_error, key_folder,
-    open_key, own_keys, require_signing_key, store_key, unattended_signer,
+    open_key, own_keys, require_signing_key, store_key, unattended_signer, usable_keys,
 };
 pub use passphrase::{
     KeyProtection, from_file as from_private_file, keyring_passphrase, passphrase, store_in_keyring,

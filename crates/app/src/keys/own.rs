@@ -7,7 +7,7 @@ use wf_exec::keyfile::{DEFAULT_KEY_NAME, KeyFolder, KeyFolderError, named_after}
 use wf_sign::{BadKey, KeyEncryptionSalt, PrivateKeyText, PublicKey, Signer};
 use wf_store::feed::WorkspaceAction;
 
-/// A key of the user who runs `wf`.
+/// A key of the user running `wf`.
 #[derive(Clone, Debug)]
 pub struct OwnKey {
     pub name: String,
@@ -39,13 +39,25 @@ pub fn own_keys(folder: &KeyFolder) -> Result<Vec<OwnKey>, CommandError> {
     names.into_iter().map(|name| find_key(folder, name)).collect()
 }
 
+/// Every usable key: a damaged one is reported where it is to sign.
+pub fn usable_keys(folder: &KeyFolder) -> Result<Vec<OwnKey>, CommandError> {
+    let names = folder.names().map_err(|error| key_error(&error))?;
+    Ok(names.into_iter().filter_map(|name| find_key(folder, name).ok()).collect())
+}
+
 fn find_key(folder: &KeyFolder, name: String) -> Result<OwnKey, CommandError> {
-    let text = folder.public(&name).map_err(|error| key_error(&error))?;
-    let public = PublicKey::from_pem(&text).map_err(|error| {
-        let message = format!("{name}.pub in {}: {error}", folder.dir().display());
+    let damaged = |reason: &str| {
+        let message = format!("{name}.pub in {}: {reason}", folder.dir().display());
         CommandError::new(CliExitCode::Usage, message)
-            .hint("write it again with `openssl pkey -in NAME.pem -pubout -out NAME.pub`")
+            .hint(format!("write it again with `openssl pkey -in {name}.pem -pubout -out {name}.pub`"))
+    };
+    let text = folder.public(&name).map_err(|error| match error {
+        KeyFolderError::Missing { .. } if folder.names().is_ok_and(|names| names.contains(&name)) => {
+            damaged("the public part of the key is missing")
+        }
+        error => key_error(&error),
     })?;
+    let public = PublicKey::from_pem(&text).map_err(|error| damaged(&error.to_string()))?;
     Ok(OwnKey { name, public })
 }
 
@@ -56,8 +68,8 @@ pub fn default_key_name(host: &Host) -> String {
     name.unwrap_or_else(|| "owner".to_owned())
 }
 
-/// Chooses the key that signs: the named one, else the only one, else `default`, which earlier
-/// versions created, else the one that is named after its owner; `None` if there is none at all.
+/// Chooses the signing key: the named one, else the only one, else `default`, which earlier
+/// versions created, else the one named after its owner; `None` if there is none at all.
 pub fn choose_signing_key(
     host: &Host,
     folder: &KeyFolder,
@@ -94,7 +106,7 @@ pub fn require_signing_key(
     })
 }
 
-/// A key that is not stored yet.
+/// A key before it is stored.
 pub struct NewKey {
     /// Its text, encrypted or not.
     pub pem: PrivateKeyText,
@@ -120,7 +132,7 @@ pub fn generate_key(host: &Host, name: &str, protection: &KeyProtection) -> Resu
     Ok(NewKey { pem, public: signer.public() })
 }
 
-/// Stores a key as it is, encrypted or not, under a name that no other key has.
+/// Stores a key as it is, encrypted or not, under a new name.
 pub fn store_key(
     caller: &dyn Caller,
     folder: &KeyFolder,
@@ -134,7 +146,7 @@ pub fn store_key(
     Ok(OwnKey { name: name.to_owned(), public })
 }
 
-/// Opens the key that signs by default, if that needs no person: it is not encrypted, or its passphrase is in the keyring.
+/// Opens the default key for signatures, if that needs no person: it is not encrypted, or its passphrase is in the keyring.
 pub fn unattended_signer(host: &Host) -> Option<Signer> {
     let folder = key_folder(host).ok()?;
     let key = choose_signing_key(host, &folder, None).ok()??;
@@ -166,9 +178,9 @@ pub fn open_key(
     let signer = signer.map_err(of)?;
     if signer.public() != key.public {
         let message = format!("{0}.pub does not match {0}.pem", key.name);
-        return Err(CommandError::new(CliExitCode::Usage, message).hint(
-            "one of them was changed; print the matching public key with `openssl pkey -in NAME.pem -pubout`",
-        ));
+        let hint = "one of them was changed; print the matching public key with";
+        return Err(CommandError::new(CliExitCode::Usage, message)
+            .hint(format!("{hint} `openssl pkey -in {}.pem -pubout`", key.name)));
     }
     Ok(signer)
 }

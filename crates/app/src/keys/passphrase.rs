@@ -13,7 +13,7 @@ use wf_sign::PublicKey;
 pub enum KeyProtection {
     /// None, except for the permissions of its file.
     Nothing,
-    /// A passphrase that the user knows.
+    /// A passphrase the user knows.
     Passphrase(String),
     /// A random passphrase stored in the system keyring.
     Keyring(String),
@@ -82,7 +82,7 @@ pub fn passphrase(
     Ok(passphrase)
 }
 
-/// The first line of a file that only its owner can read, or of a descriptor that the caller opened.
+/// The first line of a file private to its owner, or of a descriptor the caller opened.
 pub fn from_file(host: &Host, path: &Path) -> Result<String, CommandError> {
     let path = normalize_path(&host.cwd().join(path));
     let text = if path.starts_with("/dev") || path.starts_with("/proc") {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ToolListing;
 use wf_base::{digest::Sha256Digest, name::Name};
 
-/// The text of a list that was pinned.
+/// The text of a pinned list.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReviewedList {

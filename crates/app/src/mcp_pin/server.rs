@@ -70,7 +70,7 @@ impl ServerReview {
         Ok(Self { workspace, config, server, listing })
     }
 
-    /// Returns the text of the list that is pinned, if it was reviewed in this workspace.
+    /// Returns the text of the pinned list, if it was reviewed in this workspace.
     pub fn pinned_text(&self) -> Option<String> {
         reviewed::read(&self.workspace.state, &self.server.name, self.server.digest?)
     }

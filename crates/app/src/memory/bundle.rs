@@ -16,7 +16,7 @@ use wf_store::feed::WorkspaceAction;
 /// The type of a signed bundle of memory, in its envelope.
 pub const BUNDLE_PAYLOAD: &str = "application/vnd.wf.memory+jsonl";
 
-/// The text of a bundle, and who vouches for it.
+/// The text of a bundle, and its signers.
 #[derive(Debug)]
 pub struct OpenedBundle {
     pub text: String,
@@ -26,7 +26,7 @@ pub struct OpenedBundle {
     pub keys: Vec<Sha256Digest>,
 }
 
-/// Opens a bundle. One that is signed must be signed by as many listed approvers as the workspace requires.
+/// Opens a bundle. A signed one needs as many listed approvers as the workspace requires.
 pub fn open_bundle(caller: &dyn Caller, text: String) -> Result<OpenedBundle, CommandError> {
     let Ok(envelope) = DsseEnvelope::parse(&text) else {
         return Ok(OpenedBundle { text, signers: Vec::new(), keys: Vec::new() });
@@ -62,7 +62,7 @@ pub fn import_bundle(
 ) -> Result<MemoryCounts, CommandError> {
     let mut new = MemoryCounts::default();
     if bundle != MemoryBundle::default() {
-        let (megrams, notes) = open_store(caller.host())?.import(bundle).wait()?;
+        let (megrams, notes) = open_store(caller.host())?.memory().import(bundle).wait()?;
         new = MemoryCounts { megrams, notes };
     }
     if new.total() > 0 {

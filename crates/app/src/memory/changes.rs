@@ -25,7 +25,7 @@ pub(crate) fn open_store(host: &Host) -> Result<Store, CommandError> {
 /// Adds a note; returns false if it is known.
 pub fn add_note(caller: &dyn Caller, note: MemoryNote) -> Result<bool, CommandError> {
     let id = note.id;
-    let is_new = open_store(caller.host())?.add_notes(vec![note]).wait()? > 0;
+    let is_new = open_store(caller.host())?.memory().add_notes(vec![note]).wait()? > 0;
     if is_new {
         watch::record_quietly(caller, WorkspaceAction::NoteAdded { note: id });
     }
@@ -42,7 +42,7 @@ pub fn consolidate_memory(
     if is_dry || megrams.is_empty() {
         return Ok(dream(megrams, now));
     }
-    let changes = open_store(caller.host())?.dream(now).wait()?;
+    let changes = open_store(caller.host())?.memory().dream(now).wait()?;
     if !changes.is_empty() {
         let act = WorkspaceAction::MemoryDreamt {
             forgotten: changes.forget.len() as u64,
@@ -61,7 +61,7 @@ pub fn contradict_rule(
     evidence: Megram,
 ) -> Result<(), CommandError> {
     let megram = evidence.id;
-    if open_store(caller.host())?.remember(vec![evidence]).wait()? > 0 {
+    if open_store(caller.host())?.memory().remember(vec![evidence]).wait()? > 0 {
         watch::record_quietly(caller, WorkspaceAction::MemoryFeedback { rule, megram });
     }
     Ok(())
@@ -71,8 +71,8 @@ pub fn contradict_rule(
 /// [`erase_forgotten`].
 pub fn forget_entries(caller: &dyn Caller, entries: &MemoryBundle) -> Result<MemoryCounts, CommandError> {
     let store = open_store(caller.host())?;
-    let megrams = store.forget(entries.megrams.iter().map(|megram| megram.id).collect()).wait()?;
-    let notes = store.forget(entries.notes.iter().map(|note| note.id).collect()).wait()?;
+    let megrams = store.memory().forget(entries.megrams.iter().map(|megram| megram.id).collect()).wait()?;
+    let notes = store.memory().forget(entries.notes.iter().map(|note| note.id).collect()).wait()?;
     let action = WorkspaceAction::MemoryForgotten { megrams: megrams as u64, notes: notes as u64 };
     watch::record_quietly(caller, action);
     Ok(MemoryCounts { megrams, notes })
@@ -102,7 +102,7 @@ pub fn share_note(caller: &dyn Caller, note: MemoryNote) -> Result<(), CommandEr
     let who = key.as_ref().map_or_else(|| "user".to_owned(), |key| key.name.clone());
     let (id, session) = (note.id, note.session.clone());
     let shared = note.promote(NoteConfirmation { who, at: caller.host().now() });
-    open_store(caller.host())?.replace_note(shared).wait()?;
+    open_store(caller.host())?.memory().replace_note(shared).wait()?;
     if let Some(session) = session {
         let key = key.map(|key| key.public.id());
         watch::record_quietly(caller, WorkspaceAction::NotePromoted { note: id, session, key });
@@ -110,21 +110,21 @@ pub fn share_note(caller: &dyn Caller, note: MemoryNote) -> Result<(), CommandEr
     Ok(())
 }
 
-/// Replaces a note by itself with the trust that a person gave it.
+/// Replaces a note by itself with the trust a person gave it.
 pub fn set_note_trust(
     caller: &dyn Caller,
     changed: MemoryNote,
     trust: NoteTrust,
 ) -> Result<(), CommandError> {
     let note = changed.id;
-    open_store(caller.host())?.replace_note(changed).wait()?;
+    open_store(caller.host())?.memory().replace_note(changed).wait()?;
     watch::record_quietly(caller, WorkspaceAction::NoteTrusted { note, trust: trust.to_string() });
     Ok(())
 }
 
 /// Replaces a claim by itself as a person confirmed it.
 pub fn confirm_megram(caller: &dyn Caller, changed: &Megram, trust: NoteTrust) -> Result<(), CommandError> {
-    open_store(caller.host())?.confirm_claim(changed).wait()?;
+    open_store(caller.host())?.memory().confirm_claim(changed).wait()?;
     let megram = changed.id;
     watch::record_quietly(caller, WorkspaceAction::MegramTrusted { megram, trust: trust.to_string() });
     Ok(())

@@ -11,7 +11,7 @@ use wf_core::memory::{
 #[derive(Debug)]
 pub struct ClusterKnowledge<'a> {
     pub tags: &'a MegramTags,
-    /// The number of megrams that are evidence.
+    /// The number of megrams in evidence.
     pub megrams: usize,
     /// The sums of their evidence.
     pub sums: MemoryPotentials,

@@ -1,6 +1,6 @@
 //! The memory across runs, as people read, correct and share it. [`wf_core::memory`] defines its rules.
 //!
-//! Start at [`MemoryReader`]; `changes` is what people do to entries, `bundle` its files, `knowledge` the advice that follows
+//! Start at [`MemoryReader`]; `changes` is for the acts of people, `bundle` for its files, `knowledge` for the resulting advice
 //! from it.
 //!
 //! **Invariant:** each change by a person is recorded in the audit log.

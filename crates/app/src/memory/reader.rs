@@ -19,7 +19,7 @@ pub struct NoteSearch {
     pub words: String,
     pub kind: Option<String>,
     pub tag: Option<String>,
-    /// The only session whose notes are searched; `None`: the notes that an agent would find here.
+    /// The only session with notes to search; `None`: the notes for an agent here.
     pub session: Option<SessionName>,
     /// True if the notes of all sessions are searched.
     pub all_sessions: bool,
@@ -34,7 +34,7 @@ impl MemoryReader {
     }
 
     fn megrams(&self, selection: &MegramSelection) -> Result<Vec<Megram>, CommandError> {
-        Ok(self.0.as_ref().map_or_else(|| Ok(Vec::new()), |reader| reader.memory(selection))?)
+        Ok(self.0.as_ref().map_or_else(|| Ok(Vec::new()), |reader| reader.memory().megrams(selection))?)
     }
 
     /// Returns all megrams, oldest first.
@@ -59,7 +59,7 @@ impl MemoryReader {
 
     /// Returns all notes.
     pub fn notes(&self) -> Result<Vec<MemoryNote>, CommandError> {
-        Ok(self.0.as_ref().map_or_else(|| Ok(Vec::new()), StoreReader::notes)?)
+        Ok(self.0.as_ref().map_or_else(|| Ok(Vec::new()), |reader| reader.memory().notes())?)
     }
 
     /// Returns everything.
@@ -73,9 +73,9 @@ impl MemoryReader {
             return Ok(Vec::new());
         };
         let scope = match &search.session {
-            Some(name) => NoteScope::Only(reader.session(name)?.name),
+            Some(name) => NoteScope::Only(reader.sessions().get(name)?.name),
             None if search.all_sessions => NoteScope::All,
-            None => NoteScope::of(reader.current_session()?.map(|session| session.name)),
+            None => NoteScope::of(reader.sessions().current()?.map(|session| session.name)),
         };
         let query = NoteQuery {
             words: search.words.clone(),
@@ -84,24 +84,24 @@ impl MemoryReader {
             scope,
             raw: search.raw,
         };
-        Ok(rank(reader.find_notes(&query)?, now))
+        Ok(rank(reader.memory().find_notes(&query)?, now))
     }
 
-    /// Returns the megram whose id begins with this.
+    /// Returns the megram with an id beginning with this.
     pub fn find_megram(&self, start: &str) -> Result<Megram, CommandError> {
         let megrams = self.megrams_from(start)?;
         only_one(megrams, |megram| megram.id)
             .map_err(|ids| not_one("megram", &[UserAction::ListMegrams], start, &ids))
     }
 
-    /// Returns the note whose id begins with this.
+    /// Returns the note with an id beginning with this.
     pub fn find_note(&self, start: &str) -> Result<MemoryNote, CommandError> {
         let notes = self.notes_from(start)?;
         only_one(notes, |note| note.id)
             .map_err(|ids| not_one("note", &[UserAction::SearchNotes], start, &ids))
     }
 
-    /// Returns the megram or the note whose id begins with this.
+    /// Returns the megram or the note with an id beginning with this.
     pub fn find_entry(&self, start: &str) -> Result<MemoryBundle, CommandError> {
         let bundle = MemoryBundle { megrams: self.megrams_from(start)?, notes: self.notes_from(start)? };
         let ids =

@@ -20,10 +20,10 @@ use wf_report::{
 };
 use wf_store::{RunState, StoreReader, head, verify_chain};
 
-/// Attests a run by the start of its id, or the latest one; `program` is the version of the attesting program.
+/// Attests a run; `program` is the version of the attesting program.
 pub fn attest_run(
     caller: &dyn Caller,
-    prefix: Option<&str>,
+    run: &RunId,
     program: &str,
 ) -> Result<AttestationStatement, CommandError> {
     let workspace = caller.host().workspace();
@@ -34,8 +34,8 @@ pub fn attest_run(
         );
     }
     let state = StateReader::from_log(&workspace)?;
-    let (reader, run) = (state.store(), state.find_run(prefix)?);
-    let record = load_record(reader, &run)?;
+    let reader = state.store();
+    let record = load_record(reader, run)?;
     require_attestable(reader, &record)?;
     let stored = StoredRunTree::read(caller, reader, &record)?;
     attestation_statement(&stored.attestation_input(&record), program).ok_or_else(|| {
@@ -79,12 +79,12 @@ impl StoredRunTree {
         let nested = record.nested.iter().map(|NestedRunRecord { attempt, record }| {
             Ok((attempt.clone(), Self::read(caller, reader, record)?))
         });
-        let (plan, events) = (recorded_plan(caller, reader, run)?, reader.events(run, 0)?);
+        let (plan, events) = (recorded_plan(caller, reader, run)?, reader.events().of_run(run, 0)?);
         Ok(Self {
             stale: stale_now(reader, &caller.host().workspace().root, &plan, &events)?,
             plan,
             events,
-            sources: reader.sources(run)?,
+            sources: reader.sources().of_run(run)?,
             head: head(reader, run)?.unwrap_or_else(|| Sha256Digest::of_bytes(b"")),
             nested: nested.collect::<Result<_, CommandError>>()?,
         })

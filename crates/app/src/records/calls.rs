@@ -10,7 +10,9 @@ use wf_base::{
     remedy::UserAction,
 };
 use wf_core::machine::TaskId;
-use wf_report::record::{AgentCalls, AskedCall, ShownAskedCall, ShownModelCall, exchange_text};
+use wf_report::record::{
+    AgentCalls, AskedCall, CallBodyError, ShownAskedCall, ShownModelCall, exchange_text,
+};
 use wf_store::{CallBodyStore, StoreDurability};
 
 /// Returns the text of the exchanges of a run, or of a task, with models: those of agents with their tools, then those of
@@ -21,8 +23,8 @@ pub fn exchanges_text(
     selected_task: Option<&ResolvedTask>,
 ) -> Result<String, CommandError> {
     let (store, reader) = (body_store(state, run), state.store());
-    let agents = AgentCalls::from_events(&reader.facts(run, &AgentCalls::EVENTS)?);
-    let all_calls = AskedCall::from_events(&reader.facts(run, &AskedCall::EVENTS)?);
+    let agents = AgentCalls::from_events(&reader.events().of_kinds(run, &AgentCalls::EVENTS)?);
+    let all_calls = AskedCall::from_events(&reader.events().of_kinds(run, &AskedCall::EVENTS)?);
     let is_selected = |task_id: Option<&TaskId>, attempt: Option<u32>| {
         selected_task.is_none_or(|resolved| {
             let same = task_id.is_some_and(|task| {
@@ -59,7 +61,7 @@ pub fn view_call(state: &StateReader, run: RunId, address: &CallAddress) -> Resu
     let task = find_step(state, run, &address.task)?;
     let store = body_store(state, &task.run);
     let bodies = |digest: &Sha256Digest| body(&store, digest);
-    let agents = AgentCalls::from_events(&state.store().facts(&task.run, &AgentCalls::EVENTS)?);
+    let agents = AgentCalls::from_events(&state.store().events().of_kinds(&task.run, &AgentCalls::EVENTS)?);
     let is_named = |calls: &&AgentCalls| {
         calls.attempt.task_id == task.task_id
             && task.attempt.is_none_or(|named| named == calls.attempt.attempt)
@@ -86,7 +88,7 @@ fn view_asked_call(
     asker: &CallAsker,
 ) -> Result<CallView, CommandError> {
     let task = find_step(state, run, &address.task)?;
-    let calls = AskedCall::from_events(&state.store().facts(&task.run, &AskedCall::EVENTS)?);
+    let calls = AskedCall::from_events(&state.store().events().of_kinds(&task.run, &AskedCall::EVENTS)?);
     let is_run = |call: &AskedCall| call.task_id.is_none() && task.task_id.to_string() == "run";
     let is_of_task = |call: &AskedCall| call.task_id.as_ref() == Some(&task.task_id) || is_run(call);
     let is_named = |call: &&AskedCall| {
@@ -109,7 +111,7 @@ fn body_store(state: &StateReader, run: &RunId) -> CallBodyStore {
 }
 
 /// Reads a body.
-pub(crate) fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, String> {
-    let bytes = store.read(digest).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", store.path(digest).display()))
+pub(crate) fn body(store: &CallBodyStore, digest: &Sha256Digest) -> Result<Value, CallBodyError> {
+    let bytes = store.read(digest)?;
+    serde_json::from_slice(&bytes).map_err(|cause| CallBodyError::NotJson { path: store.path(digest), cause })
 }

@@ -33,7 +33,7 @@ impl TaskReasons {
     }
 }
 
-/// Returns the plan that a run was recorded with.
+/// Returns the recorded plan of a run.
 pub fn recorded_plan(
     caller: &dyn Caller,
     state: &StateReader,
@@ -44,7 +44,7 @@ pub fn recorded_plan(
 
 /// Returns the finished rounds of the controller of a run.
 pub fn recorded_rounds(state: &StateReader, run: &RunId) -> Result<Vec<Box<Round>>, CommandError> {
-    let events = state.store().facts(run, &["round_completed"])?.into_iter();
+    let events = state.store().events().of_kinds(run, &["round_completed"])?.into_iter();
     let rounds = events.filter_map(|event| match event.fact {
         EventKind::RoundCompleted(round) => Some(round),
         _ => None,
@@ -54,7 +54,7 @@ pub fn recorded_rounds(state: &StateReader, run: &RunId) -> Result<Vec<Box<Round
 
 /// True if a run is the check run of a goal, which has no steps.
 pub fn is_check_run(state: &StateReader, run: &RunId) -> Result<bool, CommandError> {
-    Ok(state.store().run(run)?.goal == Some(ReconciliationPart::Look))
+    Ok(state.store().runs().get(run)?.goal == Some(ReconciliationPart::Look))
 }
 
 fn rerun_reason(state: &StateReader, task: &ResolvedTask) -> Result<Option<String>, CommandError> {
@@ -74,21 +74,21 @@ fn cache(
     let (reader, step) = (state.store(), &task.task_id.step);
     let row = record.steps.iter().find(|row| row.step == *step && row.item == task.task_id.item);
     let key = row.and_then(|row| row.item_key.as_deref());
-    let Some((hit, parts)) = reader.cache_parts(&task.run, step, key)? else {
+    let Some((hit, parts)) = reader.cache().lookup(&task.run, step, key)? else {
         return Ok(None);
     };
     let earlier = match PlanId::parse(&record.run.plan) {
-        Ok(plan) if !hit => reader.last_cache_parts(&plan, step, key, &task.run)?,
+        Ok(plan) if !hit => reader.cache().last_lookup(&plan, step, key, &task.run)?,
         _ => None,
     };
     let used = row.and_then(|row| row.cache_key.as_deref());
     let used = match used.and_then(|used| used.parse().ok()) {
-        Some(used) => reader.cache_get(&used)?.and_then(Result::ok),
+        Some(used) => reader.cache().find(&used)?.and_then(Result::ok),
         None => None,
     };
     let top = outermost_run(reader, &task.run)?;
     Ok(Some(CacheExplanation {
-        reuses: !RunOptions::recorded(&reader.config(&top)?).no_cache,
+        reuses: !RunOptions::recorded(&reader.runs().config(&top)?).no_cache,
         hit,
         producer: used.map(|entry| entry.run),
         changes: earlier.as_ref().map(|(_, old)| changes(old, &parts)).unwrap_or_default(),

@@ -52,9 +52,9 @@ impl RunList {
             RunStateChoice::Ended(outcome) => RunState::Ended(outcome),
         });
         let (plan, session) = (query.plan.clone(), query.session.clone());
-        let filter = RunFilter { plan, state, session, nested: query.nested };
+        let filter = RunFilter { plan, state, session, nested: query.nested, no_checks: false };
         let rows = if query.pruned {
-            let pruned = reader.pruned_runs(query.limit, &filter)?;
+            let pruned = reader.runs().pruned(query.limit, &filter)?;
             pruned.into_iter().map(|row| (row, None)).collect()
         } else {
             recorded_rows(&reader, query, &filter)?
@@ -91,9 +91,9 @@ fn recorded_rows(
     let mut rows = Vec::new();
     let going = filter.state == Some(RunState::Running);
     let limit = if going { usize::MAX } else { query.limit };
-    for row in reader.runs(limit, filter)? {
+    for row in reader.runs().list(limit, filter)? {
         let owner = match row.state {
-            RunState::Running => reader.owner(&row.id)?,
+            RunState::Running => reader.leases().owner(&row.id)?,
             RunState::Ended(_) => None,
         };
         let waits = RunLifecycle::of(&row, owner) == RunLifecycle::Waiting;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::tasks::{ResolvedTask, find_step, require_step};
+use super::tasks::{ResolvedTask, find_step, require_task};
 use crate::{
     Caller, CliExitCode, CommandError, StateReader,
     names::task_name,
@@ -51,15 +51,15 @@ impl LogSelection {
         let task = task_path.map(|subject| find_step(&state, run.clone(), subject)).transpose()?;
         let run = task.as_ref().map_or(run, |task| task.run.clone());
         if let Some(task) = &task
-            && !state.store().attempts(&run)?.iter().any(|row| is_attempt_of(row, &task.task_id))
+            && !state.store().attempts().of_run(&run)?.iter().any(|row| is_attempt_of(row, &task.task_id))
         {
             let plan = recorded_plan(caller, state.store(), &run)?;
-            require_step(&plan, task.task_id.step.as_str())?;
+            require_task(&plan, &task.task_id)?;
         }
         Ok(Self { run, task, state })
     }
 
-    /// Returns the state that they are read from.
+    /// Returns their state.
     pub fn state(&self) -> &StateReader {
         &self.state
     }
@@ -81,7 +81,7 @@ impl LogSelection {
     }
 
     fn selected_attempts(&self) -> Result<Vec<Attempt>, CommandError> {
-        let attempt_rows = self.reader().attempts(&self.run)?;
+        let attempt_rows = self.reader().attempts().of_run(&self.run)?;
         let Some(task) = &self.task else {
             return Ok(attempt_rows.iter().map(attempt).collect());
         };
@@ -100,7 +100,7 @@ impl LogSelection {
         depth: usize,
         attempt_logs: &mut Vec<AttemptLog>,
     ) -> Result<(), CommandError> {
-        let children = self.reader().children(run)?;
+        let children = self.reader().runs().children(run)?;
         let logs = RunLogs::new(self.reader().folder().run(run));
         for own in attempts {
             let own_name = task_name(self.reader(), run, &own.task_id)?;
@@ -118,14 +118,14 @@ impl LogSelection {
                     Err(_) if *of == own.to_string() => format!("{name}/"),
                     _ => continue,
                 };
-                let inner = self.reader().attempts(child)?.iter().map(attempt).collect();
+                let inner = self.reader().attempts().of_run(child)?.iter().map(attempt).collect();
                 self.collect(child, inner, &above, depth - 1, attempt_logs)?;
             }
         }
         Ok(())
     }
 
-    /// Returns those of the given logs that differ from the record of their attempts.
+    /// Returns those of the given logs differing from the record of their attempts.
     pub fn damaged(&self, logs: &[AttemptLog]) -> Result<Vec<DamagedLog>, CommandError> {
         let runs: BTreeSet<&RunId> = logs.iter().map(|log| &log.run).collect();
         let mut damaged = Vec::new();
@@ -141,15 +141,15 @@ impl LogSelection {
 
     /// True if no more output can come.
     pub fn is_over(&self) -> Result<bool, CommandError> {
-        let row = self.reader().run(&self.run)?;
+        let row = self.reader().runs().get(&self.run)?;
         if row.state != RunState::Running {
             return Ok(true);
         }
-        let alive = self.reader().owner(&self.run)?.is_some_and(|owner| owner.alive);
+        let alive = self.reader().leases().owner(&self.run)?.is_some_and(|owner| owner.alive);
         let Some(task) = &self.task else {
             return Ok(!alive && row.parent.is_none());
         };
-        let steps = self.reader().steps(&self.run)?;
+        let steps = self.reader().steps().of_run(&self.run)?;
         let ended = steps
             .iter()
             .find(|row| row.step == task.task_id.step && row.item == task.task_id.item)

@@ -2,7 +2,7 @@
 //! that follow from them.
 //!
 //! ```text
-//! tasks ◀── logs, calls, explanation, reverification: of a run, or of a task that is named
+//! tasks ◀── logs, calls, explanation, reverification: of a run, or of a named task
 //! list, run, artifacts, attestation: of a run
 //! ```
 //!
@@ -20,7 +20,7 @@ mod reverification;
 mod run;
 mod tasks;
 
-pub use artifacts::open_artifact;
+pub use artifacts::{open_artifact, open_artifact_with};
 pub use attestation::attest_run;
 pub(crate) use calls::body;
 pub use calls::{CallView, exchanges_text, view_call};
@@ -29,4 +29,4 @@ pub use list::{RunList, RunListQuery, RunStateChoice};
 pub use logs::{AttemptLog, LogSelection};
 pub use reverification::{VerifiedRun, verify_run};
 pub use run::{LogTails, load_record, name_parent_of, record_document, record_of_run, recorded_params};
-pub use tasks::{ResolvedTask, find_step, require_step, unknown_step};
+pub use tasks::{ResolvedTask, find_step, require_task, unknown_step};

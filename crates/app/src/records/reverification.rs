@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tasks::{ResolvedTask, find_in_store, require_step};
+use super::tasks::{ResolvedTask, find_in_store, require_task};
 use crate::{
     Caller, CliExitCode, CommandError, StateReader,
     runs::{
@@ -26,14 +26,14 @@ use wf_store::StoreReader;
 /// The depth to which nested runs are verified; deeper ones cannot be made.
 const DEPTH: usize = 32;
 
-/// A run whose results were verified again.
+/// A run with its results verified again.
 pub struct VerifiedRun {
     /// The run, or the nested one of the named step.
     pub run: RunId,
     pub results: Vec<ReverifiedResult>,
     /// The keys of the items in the results.
     pub names: ItemNames,
-    /// The logs that differ from the record.
+    /// The logs differing from the record.
     pub damaged_logs: Vec<DamagedLog>,
 }
 
@@ -62,7 +62,7 @@ pub fn verify_run(
     };
     let top = outermost_run(reader, &run)?;
     let loaded = load_recorded(caller, reader, &top)?;
-    let events = reader.events(&top, 0)?;
+    let events = reader.events().of_run(&top, 0)?;
     let mut search = ReverificationSearch { caller, reader, reverifications: Vec::new() };
     search.add(&ReverifiedRun { run: &run, path: path(reader, &run)?, only_task, depth: DEPTH })?;
     let runs = search.reverifications;
@@ -103,10 +103,10 @@ fn selected_tasks(step: &str, run: &RunId, reader: &StoreReader) -> Result<Resol
     find_in_store(run.clone(), &subject, reader)
 }
 
-/// Refuses a step that the plan does not have.
+/// Refuses a step unknown to the plan.
 fn check_step_exists(reverifications: &[Reverification]) -> Result<(), CommandError> {
     match reverifications.first() {
-        Some(Reverification { only: Some(place), plan, .. }) => require_step(plan, place.step.as_str()),
+        Some(Reverification { only: Some(place), plan, .. }) => require_task(plan, place),
         _ => Ok(()),
     }
 }
@@ -115,7 +115,7 @@ fn check_step_exists(reverifications: &[Reverification]) -> Result<(), CommandEr
 fn path(reader: &StoreReader, run: &RunId) -> Result<Vec<String>, CommandError> {
     let mut path = Vec::new();
     let mut at = run.clone();
-    while let Some((above, attempt)) = reader.run(&at)?.parent {
+    while let Some((above, attempt)) = reader.runs().get(&at)?.parent {
         path.insert(0, place_of(&attempt).to_owned());
         at = above;
     }
@@ -141,10 +141,10 @@ fn names(
     let Some(first) = reverifications.first() else { return Ok(names) };
     let mut at = first.run.id.clone();
     while at != *top
-        && let Some((above, _)) = reader.run(&at)?.parent
+        && let Some((above, _)) = reader.runs().get(&at)?.parent
     {
         let run = RunRef { id: above.clone(), path: path(reader, &above)?, ..first.run.clone() };
-        note(&run, &reader.events(&above, 0)?);
+        note(&run, &reader.events().of_run(&above, 0)?);
         at = above;
     }
     Ok(names)
@@ -164,12 +164,12 @@ fn is_replaced(attempt: &str, later: &str) -> bool {
     }
 }
 
-/// A run whose results are collected.
+/// A run with its collected results.
 struct ReverifiedRun<'a> {
     run: &'a RunId,
     /// The steps above it, outermost first.
     path: Vec<String>,
-    /// The only task that is wanted, or the step whose items are.
+    /// The only wanted task, or the step of the wanted items.
     only_task: Option<TaskId>,
     depth: usize,
 }
@@ -182,16 +182,16 @@ struct ReverificationSearch<'a> {
 }
 
 impl ReverificationSearch<'_> {
-    /// Adds a run, those nested in the last attempts of its steps, and those that made the results which it reused.
+    /// Adds a run, those nested in the last attempts of its steps, and those that made the results it reused.
     fn add(&mut self, reverified: &ReverifiedRun<'_>) -> Result<(), CommandError> {
         let (reader, run) = (self.reader, reverified.run);
         let plan = recorded_plan(self.caller, reader, run)?;
-        let children = reader.children(run)?;
-        let events = reader.events(run, 0)?;
+        let children = reader.runs().children(run)?;
+        let events = reader.events().of_run(run, 0)?;
         self.reverifications.push(Reverification {
             run: RunRef { id: run.clone(), plan: plan.id().clone(), path: reverified.path.clone() },
             plan,
-            params: reader.run(run)?.params,
+            params: reader.runs().get(run)?.params,
             events: events.clone(),
             only: reverified.only_task.clone(),
         });
@@ -221,7 +221,7 @@ impl ReverificationSearch<'_> {
         self.add(&ReverifiedRun { run: child, path, only_task: None, depth: run.depth - 1 })
     }
 
-    /// Adds the run that made the items of a reused step, or the run that was nested in a reused result.
+    /// Adds the run that made the items of a reused step, or the run nested in a reused result.
     fn add_reused(&mut self, run: &ReverifiedRun<'_>, kind: &EventKind) -> Result<(), CommandError> {
         let (place, from) = match kind {
             EventKind::StepReused { step, reused_from, .. } => (TaskId::of_step(step), reused_from),

@@ -23,7 +23,7 @@ pub fn record_of_run(workspace: &Workspace, run: &RunId) -> Result<RunRecord, Co
     load_record(&StateReader::open(workspace)?, run)
 }
 
-/// Gives the attempt that a recorded run is nested in the name that users read.
+/// Gives the attempt a recorded run is nested in the name users read.
 pub fn name_parent_of(state: &StateReader, record: &mut RunRecord) -> Result<(), CommandError> {
     Ok(name_parent(state.store(), &mut record.run)?)
 }
@@ -38,9 +38,9 @@ pub fn record_document(state: &StateReader, record: &RunRecord) -> Result<Value,
     Ok(document)
 }
 
-/// Returns the parameters that a run was started with.
+/// Returns the parameters of a run from its start.
 pub fn recorded_params(workspace: &Workspace, run: &RunId) -> Result<JsonObject, CommandError> {
-    Ok(StateReader::open(workspace)?.store().run(run)?.params)
+    Ok(StateReader::open(workspace)?.store().runs().get(run)?.params)
 }
 
 /// The ends of the logs of attempts.

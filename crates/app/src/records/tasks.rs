@@ -14,7 +14,7 @@ use wf_store::StoreReader;
 /// A step of a run, found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedTask {
-    /// The run that the step belongs to; a nested run if it was named so.
+    /// The run the step belongs to; a nested run if it was named so.
     pub run: RunId,
     /// The step or item.
     pub task_id: TaskId,
@@ -52,12 +52,17 @@ pub(super) fn find_in_store(
     Ok(ResolvedTask { task_id: find_task(&run, &task_path.spot, reader)?, run, attempt: task_path.attempt })
 }
 
-/// Refuses a step that a plan does not have.
-pub fn require_step(plan: &Plan, step: &str) -> Result<(), CommandError> {
-    plan.find(step).map(drop).ok_or_else(|| unknown_step(plan, step))
+/// Refuses a task unknown to a plan: of another step, or an item of a step with a single task.
+pub fn require_task(plan: &Plan, task_id: &TaskId) -> Result<(), CommandError> {
+    let name = task_id.step.as_str();
+    let step = plan.find(name).map(|ix| plan.step(ix)).ok_or_else(|| unknown_step(plan, name))?;
+    match task_id.item {
+        Some(item) if !step.is_repeated() => Err(unknown_item(name, &item.to_string())),
+        _ => Ok(()),
+    }
 }
 
-/// The failure of a step that a plan does not have.
+/// The failure of a step unknown to a plan.
 pub fn unknown_step(plan: &Plan, step: &str) -> CommandError {
     let error = usage_error(&format!("the plan `{}` has no step `{step}`", plan.id()));
     match nearest(step, plan.steps().iter().map(|step| step.id.as_str())) {
@@ -69,7 +74,7 @@ pub fn unknown_step(plan: &Plan, step: &str) -> CommandError {
 /// The last run nested in a task.
 fn last_nested_run(run: &RunId, name: &str, reader: &StoreReader) -> Result<Option<RunId>, CommandError> {
     let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
-    let children = reader.children(run)?;
+    let children = reader.runs().children(run)?;
     let latest = children.into_iter().rfind(|(_, attempt)| of(attempt));
     Ok(latest.map(|(child, _)| child))
 }
@@ -79,7 +84,7 @@ fn find_task(run: &RunId, task_ref: &TaskRef, reader: &StoreReader) -> Result<Ta
     let Some(item) = &task_ref.item else {
         return Ok(TaskId::of_step(&task_ref.step));
     };
-    let steps = reader.steps(run)?;
+    let steps = reader.steps().of_run(run)?;
     let own = steps.iter().filter(|row| row.step == task_ref.step);
     let by_key = own.filter(|row| row.item_key.as_ref() == Some(item)).find_map(|row| row.item);
     let items: BTreeSet<u32> =
@@ -87,8 +92,12 @@ fn find_task(run: &RunId, task_ref: &TaskRef, reader: &StoreReader) -> Result<Ta
     let by_number = || item.parse().ok().filter(|number| items.is_empty() || items.contains(number));
     // Names are read as they are shown: a key takes precedence over a number.
     let item_index = by_key.or_else(by_number);
-    let none = || usage_error(&format!("`{}` has no item `{item}`", task_ref.step));
-    Ok(TaskId { step: task_ref.step.clone(), item: Some(item_index.ok_or_else(none)?) })
+    let item_index = item_index.ok_or_else(|| unknown_item(task_ref.step.as_str(), item))?;
+    Ok(TaskId { step: task_ref.step.clone(), item: Some(item_index) })
+}
+
+fn unknown_item(step: &str, item: &str) -> CommandError {
+    usage_error(&format!("`{step}` has no item `{item}`"))
 }
 
 fn usage_error(message: &str) -> CommandError {

@@ -23,10 +23,10 @@ pub struct AnswerRecording {
     state: Mutex<AnswerQueue>,
 }
 
-/// The answers that are left, in their order, and those that were given.
+/// The remaining answers, in their order, and the given ones.
 #[derive(Default)]
 struct AnswerQueue {
-    /// Each with its request, in the form that is compared. A further attempt of a nested run may make the same one.
+    /// Each with its request, in the comparable form. A further attempt of a nested run may make the same one.
     left: Vec<(Value, ApprovalOutcome)>,
     outcomes: BTreeMap<(RunId, u32), ApprovalOutcome>,
 }
@@ -52,7 +52,7 @@ impl AnswerRecording {
         Self { root, state: Mutex::new(AnswerQueue { left, outcomes: BTreeMap::new() }) }
     }
 
-    /// Returns a request in the form that is compared.
+    /// Returns a request in the comparable form.
     fn comparable(&self, run: &RunRef, request: &ApprovalRequest) -> Option<Value> {
         let event =
             Event { at: Moment::default(), fact: EventKind::ApprovalRequested(Box::new(request.clone())) };
@@ -76,7 +76,7 @@ impl RecordedAnswers for AnswerRecording {
     }
 }
 
-/// True if people decided. A replay finds out itself that the time is over, or that a question is void.
+/// True if people decided. A replay finds out itself about an expired or a void question.
 fn is_of_people(outcome: &ApprovalOutcome) -> bool {
     use RequestDecision::{Answered, Approved, Denied};
     matches!(outcome.decision, Approved | Answered | Denied)

@@ -3,7 +3,7 @@ use serde_json::Value;
 use wf_core::{agent::authoring::MemoryCalibration, machine::Attempt};
 use wf_engine::RecordedCalibrations;
 
-/// The part of an event that says what memory knew about the task of an agent.
+/// The part of an event saying what memory knew about the task of an agent.
 #[derive(Deserialize)]
 struct InformedAgent {
     #[serde(default)]

@@ -3,7 +3,7 @@ use serde_json::Value;
 use wf_core::{agent::PriorConversation, machine::Attempt};
 use wf_engine::RecordedConversations;
 
-/// The part of an event that says which conversation an agent continued.
+/// The part of an event saying which conversation an agent continued.
 #[derive(Deserialize)]
 struct BriefedAgent {
     #[serde(default)]
@@ -13,7 +13,7 @@ struct BriefedAgent {
     conversation: PriorConversation,
 }
 
-/// Returns the conversations that the agents of recorded events continued, so that a replay gives them the same.
+/// Returns the conversations the agents of recorded events continued, so that a replay gives them the same.
 pub fn recorded_conversations(events: &[Value]) -> RecordedConversations {
     let briefed = events.iter().filter(|event| event["event"] == "agent_briefed");
     let briefed = briefed.filter_map(|event| serde_json::from_value::<BriefedAgent>(event.clone()).ok());

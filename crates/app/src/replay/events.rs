@@ -45,7 +45,7 @@ impl EventSource<'_> {
         events: &mut Vec<(Moment, Value)>,
     ) -> Result<(), CommandError> {
         let bodies = CallBodyStore::new(self.folder.calls(run), StoreDurability::Normal);
-        for (_, event) in self.reader.events(run, 0)? {
+        for (_, event) in self.reader.events().of_run(run, 0)? {
             let at = event.at;
             let line = EventLine { v: EVENT_VERSION, run: run.clone(), parents: parents.to_vec(), event };
             let line = serde_json::to_value(line).unwrap_or_default();
@@ -54,7 +54,7 @@ impl EventSource<'_> {
             events.extend(comparable_event(&line, &digest).map(|event| (at, event)));
         }
         if parents.len() < MAX_DEPTH {
-            for (child, attempt) in self.reader.children(run)? {
+            for (child, attempt) in self.reader.runs().children(run)? {
                 let task = attempt.rsplit_once('#').map_or(attempt.as_str(), |(task, _)| task);
                 let parents = [parents, &[task.to_owned()]].concat();
                 self.collect(&child, &parents, events)?;

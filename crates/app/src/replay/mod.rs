@@ -8,6 +8,7 @@ mod answers;
 mod calibrations;
 mod conversations;
 mod events;
+mod memory;
 mod recording;
 mod source;
 
@@ -15,5 +16,6 @@ pub use answers::AnswerRecording;
 pub use calibrations::recorded_calibrations;
 pub use conversations::recorded_conversations;
 pub use events::recorded_events;
+pub use memory::ReplayMemory;
 pub use recording::write_recording;
 pub use source::ReplaySource;

@@ -27,7 +27,7 @@ pub struct RecordedRun {
     pub plan: String,
     /// Its parameters.
     pub params: wf_model::JsonObject,
-    /// The options that it was started with.
+    /// The options of its start.
     pub options: Value,
 }
 
@@ -35,13 +35,13 @@ pub struct RecordedRun {
 pub fn write_recording(folder: &Path, workspace: &Workspace, run: &RunId) -> Result<(), CommandError> {
     let state = StateReader::open(workspace)?;
     let reader = state.store();
-    let row = reader.run(run)?;
+    let row = reader.runs().get(run)?;
     let recorded = RecordedRun {
         v: VERSION,
         run: run.to_string(),
         plan: row.path,
         params: row.params,
-        options: RunOptions::recorded(&reader.config(run)?).write_to(Value::Null),
+        options: RunOptions::recorded(&reader.runs().config(run)?).write_to(Value::Null),
     };
     let events = events_of(reader, &workspace.root, run)?;
     let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
@@ -49,7 +49,7 @@ pub fn write_recording(folder: &Path, workspace: &Workspace, run: &RunId) -> Res
     write(&folder.join(RUN), &format!("{:#}\n", serde_json::to_value(recorded).unwrap_or_default()))
 }
 
-/// Writes a file that its owner alone can read, as the exchanges beside it.
+/// Writes a file its owner alone can read, as the exchanges beside it.
 fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);

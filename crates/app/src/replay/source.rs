@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{events::events_of, recording::read_recording};
+use super::{events::events_of, memory::ReplayMemory, recording::read_recording};
 use crate::{
     Caller, CliExitCode, CommandError, RunOptions, StateReader, normalize_path,
     specs::load::{self, LoadedPlan},
@@ -24,10 +24,12 @@ pub struct ReplaySource {
     pub loaded: LoadedPlan,
     /// Its parameters.
     pub params: JsonObject,
-    /// Its events, in the form that is compared.
+    /// Its events, in the comparable form.
     pub events: Vec<Value>,
     /// The replies of its models.
     pub cassette: Cassette,
+    /// The memory before it.
+    pub memory: ReplayMemory,
 }
 
 impl ReplaySource {
@@ -45,14 +47,16 @@ impl ReplaySource {
         let path: PathBuf = caller.host().workspace().root.join(&recorded.plan);
         let loaded = load::load_named(caller, &path, RunOptions::recorded(&recorded.options))?;
         let cassette = Cassette::replay_of_run(folder.to_owned());
-        Ok(Self { run: RunId::from_stored(recorded.run), loaded, params: recorded.params, events, cassette })
+        let (run, params, memory) =
+            (RunId::from_stored(recorded.run), recorded.params, ReplayMemory::default());
+        Ok(Self { run, loaded, params, events, cassette, memory })
     }
 
     fn of_run(caller: &dyn Caller, name: Option<&str>) -> Result<Self, CommandError> {
         let workspace = caller.host().workspace();
         let state = StateReader::from_whole_log(&workspace)?;
         let (reader, run) = (state.store(), state.find_run(name)?);
-        let row = reader.run(&run)?;
+        let row = reader.runs().get(&run)?;
         let refused = |reason: &str, hint: Remedy| {
             let message = format!("run {} cannot be replayed: {reason}", run.short());
             Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
@@ -61,7 +65,7 @@ impl ReplaySource {
             return refused("it is nested in another run", UserAction::ReplayRun(above.clone()).into());
         }
         // One that waits is replayed up to where it waits: the replay gets no approval there, either.
-        let life = RunLifecycle::of(&row, reader.owner(&run)?);
+        let life = RunLifecycle::of(&row, reader.leases().owner(&run)?);
         if !matches!(row.state, RunState::Ended(_)) && life != RunLifecycle::Waiting {
             return refused("it has not ended", UserAction::ResumeRun(run.clone()).into());
         }
@@ -74,7 +78,8 @@ impl ReplaySource {
         }
         let loaded = load::load_recorded(caller, reader, &run)?;
         let events = events_of(reader, &workspace.root, &run)?;
-        let folder = StateFolder::new(&workspace.state).exchanges(&run);
-        Ok(Self { run, loaded, params: row.params, events, cassette: Cassette::replay_of_run(folder) })
+        let cassette = Cassette::replay_of_run(StateFolder::new(&workspace.state).exchanges(&run));
+        let memory = ReplayMemory::of_run(reader, &row)?;
+        Ok(Self { run, loaded, params: row.params, events, cassette, memory })
     }
 }

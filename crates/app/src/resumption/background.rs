@@ -17,7 +17,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 pub enum Continuation {
     /// It goes on: a process works on it.
     Resumed,
-    /// A daemon goes on with the reconciliation that it belongs to.
+    /// A daemon goes on with the reconciliation it belongs to.
     Daemon,
     /// A person resumes it: its plan says so.
     Manual,
@@ -47,18 +47,18 @@ pub fn resume_in_background(caller: &dyn Caller, run: &RunId) -> Result<Continua
     let host = caller.host();
     let state = host.workspace().state;
     let reader = StoreReader::from_whole_log(&state)?;
-    if reader.run(run)?.goal.is_some() && FileLock::is_locked(&state, LEADER_LOCK) {
+    if reader.runs().get(run)?.goal.is_some() && FileLock::is_locked(&state, LEADER_LOCK) {
         return Ok(Continuation::Daemon);
     }
-    if reader.owner(run)?.is_none_or(|owner| !owner.alive) && is_manual(&reader, run)? {
+    if reader.leases().owner(run)?.is_none_or(|owner| !owner.alive) && is_manual(&reader, run)? {
         return Ok(Continuation::Manual);
     }
-    let before = reader.owners(run)?.len();
+    let before = reader.leases().of_run(run)?.len();
     drop(reader);
     let has_gone_on = || -> Result<Option<()>, CommandError> {
         let reader = StoreReader::open(&state)?;
-        let is_over = reader.run(run)?.state != RunState::Running;
-        Ok((is_over || reader.owners(run)?.len() > before).then_some(()))
+        let is_over = reader.runs().get(run)?.state != RunState::Running;
+        Ok((is_over || reader.leases().of_run(run)?.len() > before).then_some(()))
     };
     let command = ["resume", "--if-due", run.as_str()];
     Ok(match start_process(host, &command, MAX_WAIT, &has_gone_on)? {

@@ -3,7 +3,7 @@ use crate::{Caller, CommandError, approve::SigningRules};
 use wf_base::{name::RunId, time::Moment};
 use wf_store::{RunFilter, RunRow, RunState, StoreReader};
 
-/// A run that nobody works on, and that can go on.
+/// A resumable run nobody works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueRun {
     pub run: RunId,
@@ -21,8 +21,8 @@ pub fn find_due_runs(
     let workspace = caller.host().workspace();
     // What is due is decided by the log; this is the list of what to look at.
     let reader = StoreReader::open(&workspace.state)?;
-    let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
-    let rows = reader.runs(usize::MAX, &filter)?.into_iter().filter(|row| is_idle(&reader, row));
+    let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
+    let rows = reader.runs().list(usize::MAX, &filter)?.into_iter().filter(|row| is_idle(&reader, row));
     let runs: Vec<RunRow> = rows.collect();
     let (mut due, mut next) = (Vec::new(), None::<Moment>);
     if runs.is_empty() {
@@ -46,10 +46,11 @@ pub fn find_due_runs(
 
 /// True if nobody works on a run, and somebody may.
 fn is_idle(reader: &StoreReader, row: &RunRow) -> bool {
-    let is_free = || matches!(reader.owner(&row.id), Ok(owner) if !owner.is_some_and(|owner| owner.alive));
+    let is_free =
+        || matches!(reader.leases().owner(&row.id), Ok(owner) if !owner.is_some_and(|owner| owner.alive));
     let may_go_on = || match &row.session {
         None => true,
-        Some(name) => reader.session(name).is_ok_and(|session| session.require_active().is_ok()),
+        Some(name) => reader.sessions().get(name).is_ok_and(|session| session.require_active().is_ok()),
     };
     row.goal.is_none() && is_free() && may_go_on()
 }

@@ -37,7 +37,8 @@ impl RunWait {
         for approval_request in
             approval_requests(reader, run)?.into_iter().filter(|request| request.outcome.is_none())
         {
-            let answers = reader.answers(&approval_request.run, approval_request.request.request)?.len();
+            let answers =
+                reader.approvals().answers(&approval_request.run, approval_request.request.request)?.len();
             wait.mark += answers;
             if answers > 0 && !wait.is_due {
                 wait.is_due = AnswerReview::read(reader, approval_request)?.is_decided(reader, rules, now)?;
@@ -49,12 +50,12 @@ impl RunWait {
 
     /// Adds the timers of a run, and of those nested in it.
     fn add_timers(&mut self, reader: &StoreReader, run: &RunId, now: Moment) -> Result<(), CommandError> {
-        let row = reader.run(run)?;
+        let row = reader.runs().get(run)?;
         let plan = recorded_plan_if_valid(reader, run)?.filter(|_| row.state == RunState::Running);
         let Some(plan) = plan else {
             return Ok(());
         };
-        let events = reader.events(run, 0)?;
+        let events = reader.events().of_run(run, 0)?;
         self.mark += events.len();
         let mut machine = Machine::new(plan, run.clone(), row.params);
         // The record of other rules is for `wf resume` to refuse.
@@ -68,7 +69,7 @@ impl RunWait {
                 _ => {}
             }
         }
-        for (child, _) in reader.children(run)? {
+        for (child, _) in reader.runs().children(run)? {
             self.add_timers(reader, &child, now)?;
         }
         Ok(())
@@ -86,7 +87,7 @@ pub enum IdleRun {
     Left(String),
 }
 
-/// Decides if an outermost run is to be resumed here. A process that works on it may be about to leave it without having
+/// Decides if an outermost run is to be resumed here. A process working on it may be about to leave it without having
 /// seen an answer, so it is waited for, a while, until it has.
 pub fn await_run(caller: &dyn Caller, run: &RunId) -> Result<IdleRun, CommandError> {
     let (host, short) = (caller.host(), run.short());
@@ -94,7 +95,7 @@ pub fn await_run(caller: &dyn Caller, run: &RunId) -> Result<IdleRun, CommandErr
     let mut waited = Duration::ZERO;
     loop {
         let reader = StoreReader::from_whole_log(&host.workspace().state)?;
-        let row = reader.run(run)?;
+        let row = reader.runs().get(run)?;
         if row.parent.is_some() {
             return Err(CommandError::new(
                 CliExitCode::Usage,
@@ -107,7 +108,7 @@ pub fn await_run(caller: &dyn Caller, run: &RunId) -> Result<IdleRun, CommandErr
         if !RunWait::of(&reader, &rules, run, host.now())?.is_due {
             return Ok(IdleRun::Left(format!("run {short} has gone on, or waits for nothing that is over")));
         }
-        match reader.owner(run)?.filter(|owner| owner.alive) {
+        match reader.leases().owner(run)?.filter(|owner| owner.alive) {
             None if is_manual(&reader, run)? => return Ok(IdleRun::Manual),
             None => return Ok(IdleRun::Due),
             Some(owner) if waited >= MAX_WAIT => {

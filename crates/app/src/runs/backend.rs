@@ -1,4 +1,4 @@
-//! Runs on a backend: the program that drives them there.
+//! Runs on a backend: the program driving them there.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,13 +16,13 @@ use wf_exec::view::family;
 use wf_model::LockBusyPolicy;
 use wf_store::StoreReader;
 
-/// The program that drives runs on Temporal.
+/// The program driving runs on Temporal.
 const PROGRAM: &str = "wf-temporal";
 
-/// The key of the configuration of a run that names its backend.
+/// The key of the configuration of a run naming its backend.
 const BACKEND: &str = "backend";
 
-/// The key of the configuration of a run that names the deployment of a goal which started it there.
+/// The key of the configuration of a run naming the deployment of a goal as its starter there.
 const DEPLOYMENT: &str = "deployment";
 
 /// The program of a backend, as it is started.
@@ -34,7 +34,7 @@ pub(crate) struct BackendCommand {
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// Returns the program of a backend for a plan, which is refused if it names queues that the backend has not.
+/// Returns the program of a backend for a plan; refuses queues unknown to the backend.
 pub fn backend_program(host: &Host, loaded: &LoadedPlan, name: &str) -> Result<BackendProgram, CommandError> {
     let backend = find_backend(&loaded.config, name)?;
     for plan in family(&loaded.plan) {
@@ -106,7 +106,7 @@ pub fn on_backend(config: Value, name: &str) -> Value {
     }
 }
 
-/// Returns the configuration of the runs that a deployment of a goal on a backend starts.
+/// Returns the configuration of the runs a deployment of a goal on a backend starts.
 pub(crate) fn of_deployment(config: Value, backend: &str, deployment: &str) -> Value {
     let mut config = on_backend(config, backend);
     config[DEPLOYMENT] = json!(deployment);
@@ -122,7 +122,7 @@ pub fn is_of_deployment(config: &Value) -> bool {
 pub struct RecordedBackendRun {
     /// The run, as it was started.
     pub request: RunRequest,
-    /// The program that follows it.
+    /// The program following it.
     pub backend: BackendProgram,
 }
 
@@ -134,19 +134,19 @@ impl RecordedBackendRun {
         run: &RunId,
         loaded: &LoadedPlan,
     ) -> Result<Option<Self>, CommandError> {
-        let config = reader.config(run)?;
+        let config = reader.runs().config(run)?;
         let Some(name) = backend_of(&config) else {
             return Ok(None);
         };
         let backend = backend_program(host, loaded, name)?;
-        let row = reader.run(run)?;
+        let row = reader.runs().get(run)?;
         let started_at = is_of_deployment(&config).then_some(row.created);
         let repeated_run = retried_run(reader, &row, &loaded.plan)?;
         let request = RunRequest {
             run: run.clone(),
             plan: Arc::clone(&loaded.plan),
             path: row.path,
-            sources: reader.sources(run)?,
+            sources: reader.sources().of_run(run)?,
             params: row.params,
             session: None,
             repeated_run,

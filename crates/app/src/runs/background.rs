@@ -1,4 +1,4 @@
-//! Runs that a browser asks for: each is a command of `wf` in a process of its own, as those of the daemon are, so it
+//! Runs for a browser: each is a command of `wf` in a process of its own, as those of the daemon are, so it
 //! outlives the server and starts a run in the one way there is.
 
 use std::{
@@ -16,7 +16,7 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 /// The pause between two looks for it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(25);
 
-/// The result of a process that was started.
+/// The result of a started process.
 pub(crate) enum BackgroundStart<T> {
     /// Its work has begun.
     Begun(T),
@@ -31,7 +31,7 @@ pub(crate) enum BackgroundStart<T> {
     Late,
 }
 
-/// Starts a command that begins a run, which stays until its requests are answered, and returns the run as soon as
+/// Starts a command beginning a run, for as long as it has requests, and returns the run as soon as
 /// `started` finds it recorded; the error of the command if it begins none. Needs a Tokio runtime, and blocks.
 pub fn start_in_background(
     host: &Host,
@@ -92,7 +92,7 @@ fn reap(mut child: Child) {
 }
 
 /// Returns an error of this process with the message and the hints of the error that a command printed.
-fn refusal(printed: &str) -> CommandError {
+pub(super) fn refusal(printed: &str) -> CommandError {
     let after = |label: &'static str| {
         printed.lines().filter_map(move |line| line.strip_prefix(label)).map(str::to_owned)
     };

@@ -1,4 +1,4 @@
-//! The inputs of an earlier engine that the next one must know, too: secrets and approvals.
+//! The inputs of an earlier engine the next one must know, too: secrets and approvals.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use wf_exec::secret::record;
 use wf_model::{Plan, SecretDeclaration};
 use wf_store::StoreReader;
 
-/// The secrets that a run was given, those nested in it, and those that it repeats: any of them may
+/// The secrets a run was given, those nested in it, and those it repeats: any of them may
 /// occur in their results.
 pub fn secrets_of_run(
     reader: &StoreReader,
@@ -19,13 +19,13 @@ pub fn secrets_of_run(
 ) -> Result<GivenSecrets, CommandError> {
     let mut secrets = GivenSecrets::default();
     collect_from_run(reader, run, plan, &mut secrets)?;
-    let mut before = reader.run(run)?.retry_of;
+    let mut before = reader.runs().get(run)?.retry_of;
     // Deleted runs, and those of another version, are skipped.
     while let Some(old) = before
         && let Some(plan) = load::recorded_plan_if_valid(reader, &old)?
     {
         collect_from_run(reader, &old, &plan, &mut secrets)?;
-        before = reader.run(&old)?.retry_of;
+        before = reader.runs().get(&old)?.retry_of;
     }
     Ok(secrets)
 }
@@ -36,7 +36,7 @@ fn collect_from_run(
     plan: &Arc<Plan>,
     secrets: &mut GivenSecrets,
 ) -> Result<(), CommandError> {
-    for secret in wf_engine::secrets_given(plan, &reader.events(run, 0)?) {
+    for secret in wf_engine::secrets_given(plan, &reader.events().of_run(run, 0)?) {
         let same = |other_secret: &SecretDeclaration| {
             other_secret.name == secret.name && other_secret.source == secret.source
         };
@@ -58,8 +58,8 @@ fn collect_from_children(
     plan: &Arc<Plan>,
     secrets: &mut GivenSecrets,
 ) -> Result<(), CommandError> {
-    for (child, _) in reader.children(run)? {
-        let id = reader.run(&child)?.plan;
+    for (child, _) in reader.runs().children(run)? {
+        let id = reader.runs().get(&child)?.plan;
         match plan.plans_used().find(|used| used.id().as_str() == id) {
             Some(used) => collect_from_run(reader, &child, used, secrets)?,
             // A generated plan has no secrets; the plans that it uses are those of its envelope.
@@ -69,9 +69,9 @@ fn collect_from_children(
     Ok(())
 }
 
-/// The approval that a run started with, if it needed one.
+/// The approval a run started with, if it needed one.
 pub fn approval_of_run(reader: &StoreReader, run: &RunId) -> Result<Option<RunApproval>, CommandError> {
-    let events = reader.events(run, 0)?;
+    let events = reader.events().of_run(run, 0)?;
     let approved = events.into_iter().find_map(|(_, event)| match event.fact {
         EventKind::RunApproved(approved) => Some(*approved),
         _ => None,

@@ -10,7 +10,7 @@ use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_model::{JsonObject, Plan, StepWork};
 use wf_store::{RunRow, StoreReader};
 
-/// Returns the run that a run repeats, and the results it reuses, by the plan that it was recorded
+/// Returns the run repeated by a run, and the results it reuses, by the plan it was recorded
 /// with. `None` if it repeats none.
 pub fn retried_run(
     reader: &StoreReader,
@@ -20,7 +20,7 @@ pub fn retried_run(
     let Some(old) = &row.retry_of else {
         return Ok(None);
     };
-    let repeated_run = repeated_run(reader, old, current_plan, &reader.config(&row.id)?, &row.params)?;
+    let repeated_run = repeated_run(reader, old, current_plan, &reader.runs().config(&row.id)?, &row.params)?;
     Ok(Some(as_recorded(reader, repeated_run, &row.id)?))
 }
 
@@ -47,14 +47,14 @@ fn as_recorded(
     repeated_run: RepeatedRun,
     run: &RunId,
 ) -> Result<RepeatedRun, CommandError> {
-    let events = reader.events(run, 0)?;
+    let events = reader.events().of_run(run, 0)?;
     Ok(repeated_run.as_recorded(events.iter().map(|(_, event)| event)))
 }
 
 /// Does the same for a run that may be nested in another. Also `None` where the record does not
 /// tell any more.
 pub fn retried_run_of_nested(reader: &StoreReader, run: &RunId) -> Result<Option<RepeatedRun>, CommandError> {
-    let row = reader.run(run)?;
+    let row = reader.runs().get(run)?;
     let Some((above, attempt)) = &row.parent else {
         let Some(now) = load::recorded_plan_if_valid(reader, run)? else {
             return Ok(None);
@@ -71,7 +71,7 @@ pub fn retried_run_of_nested(reader: &StoreReader, run: &RunId) -> Result<Option
     };
     let spot = subject.spot;
     let item = spot.item.and_then(|item| item.parse::<u32>().ok());
-    let rows = reader.steps(above)?;
+    let rows = reader.steps().of_run(above)?;
     let step_row = rows.into_iter().find(|row| row.step == spot.step && row.item == item);
     let key = step_row.and_then(|row| row.item_key);
     let uses = outer.plan().find(spot.step.as_str());
@@ -84,10 +84,10 @@ pub fn retried_run_of_nested(reader: &StoreReader, run: &RunId) -> Result<Option
     nested.transpose()
 }
 
-/// The outermost run that a run is part of; itself, if it is not nested.
+/// The outermost run a run is part of; itself, if it is not nested.
 pub fn outermost_run(reader: &StoreReader, run: &RunId) -> Result<RunId, CommandError> {
     let mut top = run.clone();
-    while let Some((above, _)) = reader.run(&top)?.parent {
+    while let Some((above, _)) = reader.runs().get(&top)?.parent {
         top = above;
     }
     Ok(top)

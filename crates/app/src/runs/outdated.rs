@@ -20,7 +20,7 @@ pub fn warn_of_changed_results(
         current_plan: Arc::clone(&loaded.plan),
         choice: RepeatChoice::default(),
     };
-    let so_far = RepeatedRun::from_request(reader, request, &reader.run(run)?.params)?;
+    let so_far = RepeatedRun::from_request(reader, request, &reader.runs().get(run)?.params)?;
     let outdated = wf_engine::outdated(&loaded.workspace.root, reader, &so_far)?;
     for result in &outdated {
         let item = result.item.as_ref().map(|key| format!("[{key}]"));

@@ -17,7 +17,7 @@ use wf_exec::{
 };
 use wf_lang::{self as lang, LoadedSpec, ast};
 
-/// Warns of checks of a plan that read an undeclared product of a step, and of products that checks rely on.
+/// Warns of checks of a plan reading an undeclared product of a step, and of products under checks.
 pub fn warn_of_files_of_checks(host: &Host, workspace: &Workspace, loaded: &mut LoadedSpec) {
     if loaded.has_errors() {
         return;

@@ -1,4 +1,4 @@
-//! A run that goes on where it was left, and one that nobody works on and that is concluded.
+//! A run resumed where it was left, and one concluded since nobody works on it.
 
 use super::{
     backend::{RecordedBackendRun, is_of_deployment},
@@ -23,20 +23,20 @@ use wf_store::{RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader}
 const LEAVE_POLL: Duration = Duration::from_millis(50);
 const LEAVE_POLLS: usize = 200;
 
-/// A recorded run that is to go on.
+/// A recorded run to resume.
 pub struct ResumableRun {
     pub run: RunId,
     state: StateReader,
     row: RunRow,
 }
 
-/// All that a run needs of its record to go on.
+/// The needs of a run from its record, to go on.
 pub struct RunContinuation {
-    /// The results that it reuses of the run that it repeats.
+    /// The results it reuses of the run it repeats.
     pub repeated_run: Option<RepeatedRun>,
-    /// The secrets that it was given.
+    /// The secrets it was given.
     pub secrets: GivenSecrets,
-    /// The approval that it started with.
+    /// The approval it started with.
     pub approval: Option<RunApproval>,
     /// The run on its backend, if it has one.
     pub backend_run: Option<RecordedBackendRun>,
@@ -47,11 +47,11 @@ impl ResumableRun {
     pub fn find(workspace: &Workspace, prefix: Option<&str>) -> Result<Self, CommandError> {
         let state = StateReader::from_whole_log(workspace)?;
         let run = state.find_run(prefix)?;
-        let row = state.store().run(&run)?;
+        let row = state.store().runs().get(&run)?;
         Ok(Self { run, state, row })
     }
 
-    /// Refuses a run that is nested in another: that one goes on.
+    /// Refuses a run nested in another: the outer one is resumed.
     pub fn require_outermost(&self) -> Result<(), CommandError> {
         let Some((above, attempt)) = &self.row.parent else {
             return Ok(());
@@ -130,7 +130,7 @@ pub fn tidy_ended_runs(workspace: &Workspace) -> Result<(), CommandError> {
     Ok(wf_engine::tidy(&StateFolder::new(&workspace.state))?)
 }
 
-/// Returns the process that works on a run, in words, if that is why it was not resumed.
+/// Returns the process working on a run, in words, if that is why it was not resumed.
 pub fn owner_of_refused<T>(finished: &Result<T, EngineError>) -> Option<String> {
     match finished {
         Err(EngineError::Store(StoreError::Owned { lease, .. })) => Some(lease.to_string()),
@@ -138,12 +138,12 @@ pub fn owner_of_refused<T>(finished: &Result<T, EngineError>) -> Option<String> 
     }
 }
 
-/// A run that a person cancels, and who concludes it.
+/// A run cancelled by a person, and its concluder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CancelledRun {
-    /// The process that executes it, at a signal.
+    /// The process executing it, at a signal.
     Executed { run: RunId, pid: u32 },
-    /// The caller, once the process that follows the run on its backend has left it at a signal.
+    /// The caller, once the process following the run on its backend has left it at a signal.
     Followed { run: RunId, pid: u32 },
     /// The caller: nobody works on it.
     Idle(RunId),
@@ -155,11 +155,11 @@ impl CancelledRun {
         let state = StateReader::from_log(workspace)?;
         let reader = state.store();
         let run = outermost_run(reader, &state.find_run(prefix)?)?;
-        if let RunState::Ended(outcome) = reader.run(&run)?.state {
+        if let RunState::Ended(outcome) = reader.runs().get(&run)?.state {
             let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
             return Err(CommandError::new(CliExitCode::Usage, message));
         }
-        let is_followed = is_of_deployment(&reader.config(&run)?);
+        let is_followed = is_of_deployment(&reader.runs().config(&run)?);
         match live_lease(reader, &run)? {
             // Its process id is from elsewhere, and may be that of any process here.
             Some(lease) if !lease.is_local => {
@@ -175,10 +175,10 @@ impl CancelledRun {
 }
 
 fn live_lease(reader: &StoreReader, run: &RunId) -> Result<Option<RunLease>, CommandError> {
-    Ok(reader.owners(run)?.pop().filter(|lease| !lease.may_be_taken))
+    Ok(reader.leases().of_run(run)?.pop().filter(|lease| !lease.may_be_taken))
 }
 
-/// Waits until the process that follows a run of a deployed goal has left it, which it does at a signal.
+/// Waits until the process following a run of a deployed goal has left it at a signal.
 pub fn await_leave(workspace: &Workspace, run: &RunId) -> Result<(), CommandError> {
     let state = StateReader::open(workspace)?;
     for _ in 0..LEAVE_POLLS {

@@ -27,30 +27,30 @@ use wf_model::JsonObject;
 use wf_report::{goal_name, record::RunLifecycle};
 use wf_store::{RunRow, StoreReader};
 
-/// A run that may be run again, with its plan as it is now.
+/// A repeatable run, with its plan as it is now.
 pub struct RetryDraft {
     pub loaded: LoadedPlan,
     state: StateReader,
     row: RunRow,
 }
 
-/// A run that is about to be run again.
+/// A run about to be run again.
 pub struct PreparedRetry {
     pub loaded: LoadedPlan,
-    /// The run that is repeated.
+    /// The repeated run.
     pub old: RunId,
-    /// The session that it belongs to.
+    /// The session it belongs to.
     pub session: Option<SessionName>,
     /// The parameters of the new run.
     pub params: JsonObject,
-    /// The results that it reuses.
+    /// The results it reuses.
     pub repeated_run: RepeatedRun,
     pub preview: RetryPreview,
-    /// The secrets that the results may contain.
+    /// The secrets the results may contain.
     pub secrets: GivenSecrets,
     /// The configuration of the new run.
     pub config: Value,
-    /// The backend that the old one ran on, if not this machine.
+    /// The backend the old one ran on, if not this machine.
     pub backend_before: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl RetryDraft {
     pub fn open(caller: &dyn Caller, prefix: Option<&str>) -> Result<Self, CommandError> {
         let workspace = caller.host().workspace();
         let state = StateReader::from_whole_log(&workspace)?;
-        let row = state.store().run(&state.find_run(prefix)?)?;
+        let row = state.store().runs().get(&state.find_run(prefix)?)?;
         require_repeatable(state.store(), &row)?;
         let files = DiskFiles::new(&workspace.root);
         let options = RunOptions::at_present(caller.host(), None);
@@ -67,7 +67,7 @@ impl RetryDraft {
         Ok(Self { loaded, state, row })
     }
 
-    /// Decides what is reused, with the parameters that follow from those of the old run.
+    /// Decides what is reused, with the parameters following from those of the old run.
     pub fn prepare(
         self,
         selection: &StepSelectionNames,
@@ -94,7 +94,7 @@ impl RetryDraft {
             None => GivenSecrets::default(),
         };
         let config = engine::continue_lineage(loaded.options.write_to(choice.record()), reader, old)?;
-        let backend_before = backend_of(&reader.config(old)?).map(str::to_owned);
+        let backend_before = backend_of(&reader.runs().config(old)?).map(str::to_owned);
         let RunRow { id: old, session, .. } = row;
         Ok(PreparedRetry {
             loaded,
@@ -129,7 +129,7 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
         let action = UserAction::UndoRun(undone.clone());
         return Err(error.remedy("start another one while there is time: ", action));
     }
-    match RunLifecycle::of(row, reader.owner(&row.id)?) {
+    match RunLifecycle::of(row, reader.leases().owner(&row.id)?) {
         RunLifecycle::Running => Err(failure("has not finished")
             .remedy("wait until it finishes, or cancel it: ", UserAction::CancelRun(row.id.clone()))),
         RunLifecycle::Waiting => Err(failure("waits for approval").hint(decide_and_resume(&row.id))),
@@ -150,7 +150,7 @@ fn decide_and_resume(run: &RunId) -> Remedy {
     let form = RequestAnswerForm::Approval;
     Remedy::from(UserAction::AnswerRequest { run: run.clone(), step: None, form })
         .text(" or ")
-        .action(UserAction::DenyRequest { run: run.clone(), with_reason: false })
+        .action(UserAction::DenyRequest { run: run.clone(), step: None, with_reason: false })
         .text(", then ")
         .action(UserAction::ResumeRun(run.clone()))
 }

@@ -25,11 +25,11 @@ pub struct RetryPreview {
     pub steps: Vec<PreviewedStep>,
     /// The reused results.
     pub reused: Vec<String>,
-    /// The steps that run again for a reason of their own.
+    /// The steps to run again for a reason of their own.
     pub rerun_roots: Vec<String>,
-    /// The number of those that run again because of another step.
+    /// The number of those to run again because of another step.
     pub downstream: usize,
-    /// The number of those that are not selected.
+    /// The number of unselected ones.
     pub deselected: usize,
     /// True if the plan has checks of its own.
     pub has_checks: bool,
@@ -85,7 +85,7 @@ impl PreviewCollector<'_> {
         Ok(())
     }
 
-    /// Adds a step that runs again, as the steps inside of it that do so where some of them are
+    /// Adds a step to run again, as the steps inside of it where some of them are
     /// reused.
     fn add_rerun(
         &mut self,

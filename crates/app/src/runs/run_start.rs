@@ -16,19 +16,19 @@ use wf_base::name::SessionName;
 use wf_engine::{self as engine, BackendProgram, EngineError, FinishedRun, RunRequest};
 use wf_model::JsonObject;
 
-/// A run that is ready to start.
+/// A run ready to start.
 pub struct RunStart {
     pub loaded: LoadedPlan,
     pub params: JsonObject,
-    /// The session that it belongs to.
+    /// The session it belongs to.
     pub session: Option<SessionName>,
     /// Its recorded configuration.
     pub config: Value,
-    /// The backend that it goes on, if not this machine.
+    /// The backend it goes on, if not this machine.
     pub backend: Option<BackendProgram>,
 }
 
-/// A run that was executed to its end, or until it waits.
+/// A run, executed to its end, or until it waits.
 pub struct ExecutedRun {
     /// The plan, which its report names.
     pub loaded: LoadedPlan,

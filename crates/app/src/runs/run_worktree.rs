@@ -7,7 +7,7 @@
 //! remove       once the run has succeeded and all of its products are there
 //! ```
 //!
-//! A run that waits or is interrupted is resumed in its worktree, which its record names.
+//! A waiting or interrupted run is resumed in its worktree, by its record.
 
 use std::{
     collections::BTreeSet,
@@ -34,7 +34,7 @@ use wf_exec::{
 use wf_model::JsonObject;
 use wf_store::{RunFilter, RunRow, StoreError, StoreReader};
 
-/// A worktree that a run has for itself.
+/// A worktree for one run.
 #[derive(Clone, Debug)]
 pub struct RunWorktree {
     /// The top folder of the worktree.
@@ -43,7 +43,7 @@ pub struct RunWorktree {
     workspace: Workspace,
     /// The top folder of the work tree around that workspace.
     top: PathBuf,
-    /// The commit that was checked out.
+    /// The checked out commit.
     commit: String,
     /// The lock on the folder, until this process ends; `None`: another process has made it.
     _claim: Option<Arc<File>>,
@@ -52,11 +52,11 @@ pub struct RunWorktree {
 /// The products of a run in a worktree, as they were brought to the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BroughtProducts {
-    /// The files that were written.
+    /// The written files.
     pub brought: Vec<PathBuf>,
-    /// The files that were removed.
+    /// The removed files.
     pub removed: Vec<PathBuf>,
-    /// The files that were changed meanwhile: those of the run are only in the worktree.
+    /// The files with other changes meanwhile: those of the run are only in the worktree.
     pub left: Vec<PathBuf>,
 }
 
@@ -183,7 +183,7 @@ impl RunWorktree {
         Ok(products)
     }
 
-    /// Returns the commit that the run made, if no branch and no tag has it: it would be lost with the worktree.
+    /// Returns the commit made by the run, if no branch and no tag has it: it would be lost with the worktree.
     pub fn lost_commit(&self, host: &Host) -> Option<String> {
         let repository = GitRepository::find(&self.folder, &self.workspace.state, &host.vars()).ok()??;
         let head = repository.commit_of("HEAD").ok().filter(|head| *head != self.commit)?;
@@ -216,12 +216,12 @@ impl RunWorktree {
     }
 }
 
-/// Returns the folder of the worktree that a run has for itself, by its recorded configuration, while it is there.
+/// Returns the folder of the worktree of a run, by its recorded configuration, while it is there.
 pub fn present_folder(config: &Value) -> Option<PathBuf> {
     recorded_path(config, WORKTREE_FOLDER).filter(|folder| folder.exists())
 }
 
-/// Returns the worktrees beside the repository around the workspace that no run of it has, and no process is just making.
+/// Returns the worktrees beside the repository around the workspace without a run or a process making them.
 pub fn unrecorded_worktrees(host: &Host) -> Vec<PathBuf> {
     let Workspace { root, state } = host.workspace();
     let Some(location) = GitLocation::find(&root).ok().flatten() else { return Vec::new() };
@@ -232,8 +232,8 @@ pub fn unrecorded_worktrees(host: &Host) -> Vec<PathBuf> {
     }
     let recorded = || -> Result<BTreeSet<PathBuf>, StoreError> {
         let reader = StoreReader::open(&state)?;
-        let runs = reader.runs(usize::MAX, &RunFilter::default())?;
-        let folder = |run: &RunRow| Ok(recorded_path(&reader.config(&run.id)?, WORKTREE_FOLDER));
+        let runs = reader.runs().list(usize::MAX, &RunFilter::default())?;
+        let folder = |run: &RunRow| Ok(recorded_path(&reader.runs().config(&run.id)?, WORKTREE_FOLDER));
         runs.iter().filter_map(|run| folder(run).transpose()).collect()
     };
     // What is not known is not named.

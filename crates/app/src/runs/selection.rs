@@ -14,9 +14,9 @@ use wf_store::StoreReader;
 pub struct StepSelectionNames {
     /// True if every step runs again.
     pub all: bool,
-    /// The steps that run again with all their dependents.
+    /// The steps to run again with all their dependents.
     pub from: Vec<String>,
-    /// The steps that run again, and nothing else that is not selected.
+    /// The steps to run again, and nothing else unselected.
     pub only: Vec<String>,
     /// The steps whose dependents run again, but not they.
     pub downstream: Vec<String>,
@@ -30,7 +30,7 @@ struct StepLookup<'a> {
 }
 
 impl StepSelectionNames {
-    /// Resolves the selection for a run that a plan is to repeat.
+    /// Resolves the selection for a run, to be repeated by a plan.
     pub(super) fn resolve(
         &self,
         reader: &StoreReader,

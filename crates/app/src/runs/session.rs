@@ -1,4 +1,4 @@
-//! The opening of everything that a run needs.
+//! The opening of all needs of a run.
 
 use std::{
     ffi::OsStr,
@@ -42,7 +42,7 @@ use wf_store::{
 /// The name of git's repository folder, or of the file that points to it.
 const REPOSITORY: &str = ".git";
 
-/// Opens what a run needs to start or to go on, with a listener that follows the run. Refused if a
+/// Opens what a run needs to start or to go on, with a listener following the run. Refused if a
 /// step runs in a container and there is no container engine.
 pub fn open_run_session(
     caller: &dyn Caller,
@@ -71,7 +71,7 @@ fn require_container_engine(host: &Host, loaded: &LoadedPlan) -> Result<(), Comm
     Ok(())
 }
 
-/// Opens what a run needs, with a listener that follows the run.
+/// Opens what a run needs, with a listener following the run.
 pub fn open_session(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
@@ -82,7 +82,7 @@ pub fn open_session(
     open_session_for(caller, loaded, approvers, stays, observer)
 }
 
-/// Opens what a run needs, for a run that was started with these approvers.
+/// Opens what a run needs, for a run started with these approvers.
 pub fn open_session_for(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
@@ -129,7 +129,7 @@ pub fn open_session_for(
 }
 
 /// Returns the limits on steps that execute at once. They are those of the workspace now, whatever a resumed run was
-/// recorded with, or the revision of a goal says: all runs share them. A run that a step begins has none: that step has a
+/// recorded with, or the revision of a goal says: all runs share them. A run begun by a step has none: that step has a
 /// permit while it waits for the run.
 fn limits_of(host: &Host, loaded: &LoadedPlan) -> ParallelLimits {
     if host.var("WF_RUN").is_some() {
@@ -164,7 +164,7 @@ fn control_files(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
 }
 
 /// Returns the repositories below the workspace, where a step may write a folder that could contain
-/// one. A repository that a step creates later is its own.
+/// one. A repository a step creates later is its own.
 fn nested_repositories(loaded: &LoadedPlan) -> Result<Vec<String>, CommandError> {
     let plans = family(&loaded.plan).into_iter();
     let mut ways = plans.flat_map(|plan| plan.steps()).flat_map(Step::ways);
@@ -220,7 +220,7 @@ fn trusted_folders(host: &Host, workspace: &Workspace) -> Vec<String> {
     trust.map(|trust| trust.values).unwrap_or_default()
 }
 
-/// Returns the repository that a workspace is in, for files as they were; `None`: none, or git refuses it.
+/// Returns the repository a workspace is in, for files as they were; `None`: none, or git refuses it.
 fn repository_of(host: &Host, workspace: &Workspace) -> Option<Arc<dyn WorkspaceRepository>> {
     let repository = GitRepository::find(&workspace.root, &workspace.state, &host.vars()).ok()??;
     Some(Arc::new(repository))
@@ -234,7 +234,7 @@ fn durability(loaded: &LoadedPlan) -> StoreDurability {
     })
 }
 
-/// True if another run took the use of an approval that was counted as the next, and uses remain:
+/// True if another run took the next use of an approval, and uses remain:
 /// nothing was started, and counting again may find one.
 pub fn lost_use_race(finished: &Result<FinishedRun, EngineError>) -> bool {
     let Err(EngineError::Store(StoreError::UsedUp { execution, executions })) = finished else {
@@ -243,7 +243,7 @@ pub fn lost_use_race(finished: &Result<FinishedRun, EngineError>) -> bool {
     execution < executions
 }
 
-/// Deletes the runs that the configuration retains no longer. The outcome of the run stands, even
+/// Deletes the runs beyond the retention of the configuration. The outcome of the run stands, even
 /// if this fails.
 pub fn prune(caller: &dyn Caller, session: &AuditedSession, loaded: &LoadedPlan) {
     let Some(keep) = loaded.config.retention.limits() else {
@@ -255,8 +255,8 @@ pub fn prune(caller: &dyn Caller, session: &AuditedSession, loaded: &LoadedPlan)
     }
     let due = session.store.reader().and_then(|reader| {
         // The run that has just ended is the last one, by its own clock.
-        let keep = keep.counted_to(reader.last_end(1)?, now);
-        Ok(reader.may_exceed(keep, now)?.then_some(keep))
+        let keep = keep.counted_to(reader.runs().last_end(1)?, now);
+        Ok(reader.runs().may_exceed(keep, now)?.then_some(keep))
     });
     let keep = match due {
         Ok(Some(keep)) => keep,

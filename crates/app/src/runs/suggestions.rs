@@ -14,10 +14,10 @@ use wf_store::{
     SUGGESTION, Store, StoreDurability, StoreError, StoreReader, allow_no_state, feed::WorkspaceAction,
 };
 
-/// Loads the plan that a suggestion names, as it is now, with the parameters that it has. The run, once it is recorded, is
-/// the only one that the suggestion starts.
+/// Loads the plan a suggestion names, as it is now, with the parameters it has. The run, once it is recorded, is
+/// the only one the suggestion starts.
 pub fn suggestion_start(caller: &dyn Caller, number: u32) -> Result<RunStart, CommandError> {
-    let record = StoreReader::from_whole_log(&caller.host().workspace().state)?.suggestion(number)?;
+    let record = StoreReader::from_whole_log(&caller.host().workspace().state)?.suggestions().get(number)?;
     record.require_pending().map_err(StoreError::Suggestion)?;
     let workspace = caller.host().workspace();
     let files = DiskFiles::new(&workspace.root);
@@ -34,7 +34,7 @@ pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, Com
     let host = caller.host();
     let state = host.workspace().state;
     suggestion_start(caller, number)?;
-    let started_run = || Ok(StoreReader::open(&state)?.suggestion(number)?.started);
+    let started_run = || Ok(StoreReader::open(&state)?.suggestions().get(number)?.started);
     let started = start_in_background(host, &["suggestion", "accept", &number.to_string()], &started_run)?;
     watch::record_quietly(caller, WorkspaceAction::SuggestionRequested { suggestion: number });
     Ok(started)
@@ -44,7 +44,7 @@ pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, Com
 pub fn list_suggestions(host: &Host, only_pending: bool) -> Result<Vec<SuggestionRecord>, CommandError> {
     let state = only_pending.then_some(SuggestionState::Pending);
     let reader = allow_no_state(StoreReader::open(&host.workspace().state))?;
-    Ok(reader.map_or_else(|| Ok(Vec::new()), |reader| reader.suggestions(state))?)
+    Ok(reader.map_or_else(|| Ok(Vec::new()), |reader| reader.suggestions().list(state))?)
 }
 
 /// Dismisses a suggestion: its plan is not suggested for a while.
@@ -55,7 +55,7 @@ pub fn dismiss_suggestion(
 ) -> Result<SuggestionRecord, CommandError> {
     let host = caller.host();
     let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
-    let dismissed = store.dismiss_suggestion(number, host.now()).wait()?;
+    let dismissed = store.suggestions().dismiss(number, host.now()).wait()?;
     let (key, browser) = origin.author(caller);
     let act = WorkspaceAction::SuggestionDismissed { suggestion: number, key, browser };
     watch::record_quietly(caller, act);

@@ -1,4 +1,4 @@
-//! Traces of runs, sent to the collector that the standard variables of OpenTelemetry name.
+//! Traces of runs, sent to the collector in the standard variables of OpenTelemetry.
 //!
 //! **Invariant:** a collector that does not answer changes nothing about a run, whose end is durable before its trace is sent.
 
@@ -8,10 +8,10 @@ use crate::{CliExitCode, CommandError, Host};
 use wf_exec::http::{HttpClient, HttpNotification};
 use wf_report::record::{RunRecord, TraceParent, otlp_trace};
 
-/// The longest time that a collector may take.
+/// The longest time a collector may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The place to which traces are sent.
+/// The destination of traces.
 struct Collector {
     url: String,
     headers: Vec<(String, String)>,

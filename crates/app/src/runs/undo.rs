@@ -13,7 +13,7 @@ use wf_core::{machine::RunOutcome, undo::UndoOffer};
 use wf_store::{RunRow, RunState, StoreError, StoreReader, UNDO_OF, feed::WorkspaceAction};
 
 /// Decides whether a run may be undone now, and loads what undoes it: the plan as the run was recorded with it, with the
-/// parameters that were recorded when the run ended.
+/// parameters recorded when the run ended.
 pub fn undo_start(caller: &dyn Caller, run: &RunId) -> Result<RunStart, CommandError> {
     let reader = StoreReader::from_whole_log(&caller.host().workspace().state)?;
     undo_start_of(caller, &reader, run)
@@ -21,10 +21,10 @@ pub fn undo_start(caller: &dyn Caller, run: &RunId) -> Result<RunStart, CommandE
 
 fn undo_start_of(caller: &dyn Caller, reader: &StoreReader, run: &RunId) -> Result<RunStart, CommandError> {
     let now = caller.host().now();
-    let row = reader.run(run)?;
+    let row = reader.runs().get(run)?;
     let offer = offer(&row)?;
     let refused = |refusal| StoreError::Undo(run.clone(), refusal);
-    offer.decide(&reader.undos(run)?, now).map_err(refused)?;
+    offer.decide(&reader.runs().undos(run)?, now).map_err(refused)?;
     let loaded = load_recorded_plan_at(caller, reader, run, &offer.path)?;
     let session = match &row.session {
         Some(name) => active_session(&loaded.workspace.state, Some(name))?,
@@ -41,10 +41,10 @@ pub fn request_undo(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandEr
     let state = host.workspace().state;
     let reader = StoreReader::from_whole_log(&state)?;
     undo_start_of(caller, &reader, run)?;
-    let before = reader.undos(run)?.len();
+    let before = reader.runs().undos(run)?.len();
     drop(reader);
     let started_run =
-        || Ok(StoreReader::open(&state)?.undos(run)?.into_iter().nth(before).map(|undo| undo.run));
+        || Ok(StoreReader::open(&state)?.runs().undos(run)?.into_iter().nth(before).map(|undo| undo.run));
     let started = start_in_background(host, &["undo", run.as_str()], &started_run)?;
     watch::record_quietly(caller, WorkspaceAction::UndoRequested { run: run.clone() });
     Ok(started)

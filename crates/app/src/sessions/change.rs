@@ -6,7 +6,7 @@ use wf_store::{Store, StoreDurability, feed::WorkspaceAction};
 /// Begins a session, which is current from then on.
 pub fn begin_session(caller: &dyn Caller, name: &SessionName) -> Result<SessionRecord, CommandError> {
     let host = caller.host();
-    let record = store(host)?.begin_session(name, host.now()).wait()?;
+    let record = store(host)?.sessions().begin(name, host.now()).wait()?;
     announce(caller, &record);
     Ok(record)
 }
@@ -19,7 +19,7 @@ pub fn change_session(
 ) -> Result<SessionRecord, CommandError> {
     let host = caller.host();
     let is_switch = change == SessionChange::Enter;
-    let record = store(host)?.change_session(name, change, host.now()).wait()?;
+    let record = store(host)?.sessions().change(name, change, host.now()).wait()?;
     if is_switch {
         let session = Some(name.clone());
         watch::record_quietly(caller, WorkspaceAction::SessionSwitched { session });
@@ -32,7 +32,7 @@ pub fn change_session(
 /// Leaves the current session; returns false if there is none.
 pub fn leave_session(caller: &dyn Caller) -> Result<bool, CommandError> {
     let host = caller.host();
-    let left = store(host)?.leave_session(host.now()).wait()?;
+    let left = store(host)?.sessions().leave(host.now()).wait()?;
     if left {
         watch::record_quietly(caller, WorkspaceAction::SessionSwitched { session: None });
     }

@@ -21,7 +21,7 @@ use wf_store::{RunFilter, RunRow, StoreReader, allow_no_state};
 /// The version of the document.
 const VERSION: u32 = 1;
 
-/// The number of answers that are shown.
+/// The number of shown answers.
 const MAX_ANSWERS: usize = 10;
 
 /// A session in a list.
@@ -33,7 +33,7 @@ pub struct SessionSummary {
     pub last_active: Moment,
     /// The number of its outermost runs.
     pub run_count: usize,
-    /// The number of those that have not ended.
+    /// The number of unended ones.
     pub open_run_count: usize,
     /// The number of its notes.
     pub note_count: usize,
@@ -44,10 +44,10 @@ pub fn list_sessions(host: &Host) -> Result<Vec<SessionSummary>, CommandError> {
     let Some(reader) = allow_no_state(StoreReader::open(&host.workspace().state))? else {
         return Ok(Vec::new());
     };
-    let notes = reader.notes()?;
+    let notes = reader.memory().notes()?;
     let summary = |session: SessionRecord| {
         let filter = RunFilter { session: Some(session.name.clone()), ..RunFilter::default() };
-        let rows = reader.runs(usize::MAX, &filter)?;
+        let rows = reader.runs().list(usize::MAX, &filter)?;
         let own_notes: Vec<&MemoryNote> =
             notes.iter().filter(|note| note.session.as_ref() == Some(&session.name)).collect();
         Ok(SessionSummary {
@@ -58,10 +58,10 @@ pub fn list_sessions(host: &Host) -> Result<Vec<SessionSummary>, CommandError> {
             session,
         })
     };
-    reader.sessions()?.into_iter().map(summary).collect()
+    reader.sessions().all()?.into_iter().map(summary).collect()
 }
 
-/// Returns the time of the last thing that is recorded of a session.
+/// Returns the time of the last record of a session.
 fn last_active(session: &SessionRecord, run_rows: &[RunRow], notes: &[&MemoryNote]) -> Moment {
     let runs = run_rows.iter().flat_map(|row| [Some(row.created), row.ended]).flatten();
     runs.chain(notes.iter().map(|note| note.created)).fold(session.changed, Ord::max)
@@ -75,9 +75,9 @@ pub fn session_checkpoint(
     let reader = &StoreReader::open(&host.workspace().state)?;
     let session = named_or_current(reader, name)?;
     let filter = RunFilter { session: Some(session.name.clone()), nested: true, ..RunFilter::default() };
-    let rows = reader.runs(usize::MAX, &filter)?;
+    let rows = reader.runs().list(usize::MAX, &filter)?;
     let outermost: Vec<&RunRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
-    let mut notes = reader.notes()?;
+    let mut notes = reader.memory().notes()?;
     notes.retain(|note| note.session.as_ref() == Some(&session.name));
     let checkpoint = SessionCheckpoint {
         v: VERSION,
@@ -100,7 +100,7 @@ fn runs(reader: &StoreReader, runs: &[&RunRow]) -> Result<Vec<SessionRun>, Comma
         Ok(SessionRun {
             run: row.id.clone(),
             plan: row.plan.clone(),
-            state: RunLifecycle::of(row, reader.owner(&row.id)?),
+            state: RunLifecycle::of(row, reader.leases().owner(&row.id)?),
             created: row.created,
             reason: row.reason.clone(),
             retry_of: row.retry_of.clone(),
@@ -126,11 +126,11 @@ fn requests(reader: &StoreReader, runs: &[&RunRow]) -> Result<Vec<SessionRequest
     Ok(open)
 }
 
-/// Returns the last values that steps gave, the latest first.
+/// Returns the last values given by steps, the latest first.
 fn answers(reader: &StoreReader, runs: &[RunRow]) -> Result<Vec<SessionAnswer>, CommandError> {
     let mut answers = Vec::new();
     for row in runs {
-        for step in reader.steps(&row.id)?.into_iter().filter(|step| !step.outputs.is_empty()) {
+        for step in reader.steps().of_run(&row.id)?.into_iter().filter(|step| !step.outputs.is_empty()) {
             let Some(at) = step.ended else { continue };
             answers.push(SessionAnswer { run: row.id.clone(), step: step.step, at, outputs: step.outputs });
         }
@@ -140,15 +140,15 @@ fn answers(reader: &StoreReader, runs: &[RunRow]) -> Result<Vec<SessionAnswer>, 
     Ok(answers)
 }
 
-/// Returns the files that steps left as artifacts, or that were merged from their worktrees: of each, the last.
+/// Returns the files left by steps as artifacts, or merged from their worktrees: of each, the last.
 fn files(reader: &StoreReader, runs: &[RunRow]) -> Result<Vec<SessionFile>, CommandError> {
     let mut files = BTreeMap::new();
     for row in runs.iter().rev() {
-        for artifact in reader.artifacts(&row.id)? {
+        for artifact in reader.artifacts().of_run(&row.id)? {
             files.insert(artifact.artifact.path, (row.id.clone(), artifact.step));
         }
         let mut started = BTreeMap::new();
-        for fact in reader.facts(&row.id, &["merge_started", "merge_ended"])? {
+        for fact in reader.events().of_kinds(&row.id, &["merge_started", "merge_ended"])? {
             match fact.fact {
                 EventKind::MergeStarted(start) => drop(started.insert(start.attempt, start.plan.files)),
                 EventKind::MergeEnded(end) if end.outcome == MergeOutcome::Merged => {

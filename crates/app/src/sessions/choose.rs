@@ -23,8 +23,8 @@ pub fn active_session(
         (Err(error), _) => return Err(error.into()),
     };
     let session = match named {
-        Some(name) => Some(reader.session(name)?),
-        None => reader.current_session()?,
+        Some(name) => Some(reader.sessions().get(name)?),
+        None => reader.sessions().current()?,
     };
     let Some(session) = session else {
         return Ok(None);
@@ -33,15 +33,15 @@ pub fn active_session(
     Ok(Some(session.name))
 }
 
-/// Returns the session that a command is about: the given one, or the current one.
+/// Returns the session for a command: the given one, or the current one.
 pub fn named_or_current(
     reader: &StoreReader,
     named: Option<&SessionName>,
 ) -> Result<SessionRecord, CommandError> {
     if let Some(name) = named {
-        return Ok(reader.session(name)?);
+        return Ok(reader.sessions().get(name)?);
     }
-    reader.current_session()?.ok_or_else(|| {
+    reader.sessions().current()?.ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, "no session is current")
             .hint(Remedy::from("name one; `").action(UserAction::ListSessions).text("` lists them"))
     })

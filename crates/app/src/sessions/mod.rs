@@ -2,7 +2,7 @@
 //!
 //! Start at `choose`; `opened` is a session with its runs and notes, `checkpoint` what a person reads of it.
 //!
-//! **Invariant:** a name that is given must be that of a session, and nothing begins in one that is not active.
+//! **Invariant:** a given name must be that of a session, and nothing begins in an inactive one.
 
 mod change;
 mod checkpoint;

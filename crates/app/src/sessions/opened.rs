@@ -42,29 +42,29 @@ impl OpenedSession {
 
     /// True if it is the current one.
     pub fn is_current(&self) -> Result<bool, CommandError> {
-        Ok(self.reader.current_session()?.is_some_and(|current| current.name == self.name))
+        Ok(self.reader.sessions().current()?.is_some_and(|current| current.name == self.name))
     }
 
-    /// Returns its outermost runs that have not ended, newest first.
+    /// Returns its unended outermost runs, newest first.
     fn open_runs(&self) -> Result<Vec<(RunId, RunLifecycle)>, CommandError> {
         let state = Some(RunState::Running);
         let filter = RunFilter { session: Some(self.name.clone()), state, ..RunFilter::default() };
-        let rows = self.reader.runs(usize::MAX, &filter)?.into_iter();
+        let rows = self.reader.runs().list(usize::MAX, &filter)?.into_iter();
         let open = rows.map(|row| {
-            let owner = self.reader.owner(&row.id)?;
+            let owner = self.reader.leases().owner(&row.id)?;
             let state = RunLifecycle::of(&row, owner);
             Ok((row.id, state))
         });
         open.collect()
     }
 
-    /// Returns the runs that a process works on.
+    /// Returns the runs a process works on.
     pub fn live_runs(&self) -> Result<Vec<RunId>, CommandError> {
         let open = self.open_runs()?.into_iter();
         Ok(open.filter(|(_, state)| *state == RunLifecycle::Running).map(|(run, _)| run).collect())
     }
 
-    /// Returns the runs that wait to be resumed, the oldest first, with those that still wait for an approval.
+    /// Returns the runs waiting to be resumed, the oldest first, with those waiting for an approval still.
     pub fn resting_runs(&self) -> Result<Vec<RunId>, CommandError> {
         let open = self.open_runs()?.into_iter().rev();
         Ok(open.filter(|(_, state)| *state != RunLifecycle::Running).map(|(run, _)| run).collect())
@@ -100,7 +100,7 @@ impl OpenedSession {
         Err(CommandError::new(CliExitCode::Usage, message).remedy(remedy_text, action))
     }
 
-    /// Returns a note that was written in it, by its id.
+    /// Returns a note written in it, by its id.
     pub fn find_note(&self, id: &str) -> Result<MemoryNote, CommandError> {
         let note = self.memory.find_note(id)?;
         let name = &self.name;

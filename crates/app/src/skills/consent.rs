@@ -18,7 +18,7 @@ use wf_sign::{
 use wf_skill::lock::LockedSkill;
 use wf_store::feed::WorkspaceAction;
 
-/// The content that an approval of a skill is bound to: every file, the install report, all of it
+/// The content an approval of a skill is bound to: every file, the install report, all of it
 /// together with the list of executables, the granted rights, and each exception by rule and file.
 /// All but the files have an empty path component in front, which no file has.
 pub fn pins(locked: &LockedSkill) -> Vec<PinnedFile> {

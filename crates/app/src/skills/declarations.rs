@@ -1,16 +1,24 @@
-use wf_base::{diag::Severity, source::Spanned};
+use wf_base::{
+    diag::{Diagnostic, Severity},
+    source::Spanned,
+};
 use wf_lang::{
     ast::{SkillExtension, SkillScript},
     decode::ReadablePath,
 };
 use wf_skill::{ScriptDeclaration, ScriptDeclarations, Skill};
 
-/// Reads the `wf` metadata of a skill; or the reason why it is not readable, in one sentence.
-pub fn wf_metadata(skill: &Skill, text: &str) -> Result<SkillExtension, String> {
+/// The first mistake in the `wf` metadata of a skill.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`metadata.wf`: {}", .0.message)]
+pub struct BadMetadata(Diagnostic);
+
+/// Reads the `wf` metadata of a skill.
+pub fn wf_metadata(skill: &Skill, text: &str) -> Result<SkillExtension, BadMetadata> {
     let (extension, wrong) = wf_lang::skill_own(text, skill.own);
     let mut errors = wrong.into_iter();
     match errors.find(|diagnostic| diagnostic.severity() == Severity::Error) {
-        Some(first) => Err(format!("`metadata.wf`: {}", first.message)),
+        Some(first) => Err(BadMetadata(first)),
         None => Ok(extension.unwrap_or_else(SkillExtension::empty)),
     }
 }

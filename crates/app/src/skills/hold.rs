@@ -17,7 +17,7 @@ use wf_skill::{
     lock::{LockedFile, LockedSkill, SkillFileChange, SkillLock, changes, locked_files},
 };
 
-/// A skill that is approved for use.
+/// A skill approved for use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovedSkill {
     pub name: String,
@@ -39,7 +39,7 @@ pub enum SkillUseError {
     Unlocked,
     /// It cannot be read.
     Unreadable(CommandError),
-    /// It differs from what was locked.
+    /// It differs from the lock.
     Changed(Vec<SkillFileChange>),
     /// The signed approval is not valid.
     Refused(ApprovalRefusal),
@@ -118,7 +118,7 @@ fn is_missing(workspace: &Workspace, shelf: &str, name: &str) -> bool {
     std::fs::symlink_metadata(folder).is_err()
 }
 
-/// Checks that the files of a skill are those that were locked.
+/// Checks that the files of a skill are the locked ones.
 fn check_unchanged(workspace: &Workspace, locked: &LockedSkill) -> Result<(), SkillUseError> {
     let bundle = fetch::read_folder(&workspace.root.join(&locked.folder))
         .map_err(|error| SkillUseError::Unreadable(CommandError { exit: CliExitCode::Approval, ..error }))?;
@@ -177,7 +177,7 @@ impl SkillUseError {
         }
     }
 
-    /// The failure that ends a command.
+    /// The failure of a command.
     pub fn failure(&self, name: &str) -> CommandError {
         let message = format!("the skill `{}` cannot be used: {}", name.escape_debug(), self.message());
         CommandError::new(CliExitCode::Approval, message).hint(self.remedy(name))

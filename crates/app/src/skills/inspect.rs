@@ -58,8 +58,8 @@ pub fn inspect_skill(name: &str, bundle: SkillBundle) -> InspectedSkill {
     let text = bundle.text("SKILL.md").unwrap_or_default();
     let extension = match skill.as_ref().map(|skill| wf_metadata(skill, text)) {
         Some(Ok(extension)) => extension,
-        Some(Err(reason)) => {
-            issues.push(InspectionIssue::new(Rule::NotLoaded, "SKILL.md", 0, reason));
+        Some(Err(error)) => {
+            issues.push(InspectionIssue::new(Rule::NotLoaded, "SKILL.md", 0, error.to_string()));
             SkillExtension::empty()
         }
         None => SkillExtension::empty(),

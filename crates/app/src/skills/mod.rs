@@ -3,7 +3,7 @@
 //!
 //! [`inspect_skill`] reads and inspects a skill with the detectors of the gates, [`trial`](trial::try_scripts)
 //! tries its scripts, [`put`] changes its folder, [`approve_skill`] shows
-//! a skill to an approver who signs, and [`check_all_usable`] checks that
+//! a skill to an approver before the signature, and [`check_all_usable`] checks that
 //! all is valid.
 //!
 //! **Invariant:** `skills.lock` is written last. An install that is cut short leaves a skill that

@@ -21,15 +21,26 @@ pub struct AcceptedDanger {
     file: String,
 }
 
-impl FromStr for AcceptedDanger {
-    type Err = String;
+/// The reason why a text is not a danger to accept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadDanger {
+    #[error("expected RULE:FILE, such as pipe-to-shell:SKILL.md")]
+    Form,
+    #[error("unknown rule `{0}`")]
+    UnknownRule(String),
+    /// The skill is unusable as it is.
+    #[error("`{0}` cannot be accepted: change the skill")]
+    Unusable(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (code, file) =
-            text.split_once(':').ok_or("expected RULE:FILE, such as pipe-to-shell:SKILL.md")?;
-        let rule = Rule::of(code).ok_or_else(|| format!("unknown rule `{code}`"))?;
+impl FromStr for AcceptedDanger {
+    type Err = BadDanger;
+
+    fn from_str(text: &str) -> Result<Self, BadDanger> {
+        let (code, file) = text.split_once(':').ok_or(BadDanger::Form)?;
+        let rule = Rule::of(code).ok_or_else(|| BadDanger::UnknownRule(code.to_owned()))?;
         if matches!(rule, Rule::NotLoaded | Rule::NameForm) {
-            return Err(format!("`{code}` cannot be accepted: change the skill"));
+            return Err(BadDanger::Unusable(code.to_owned()));
         }
         Ok(Self { rule, file: file.to_owned() })
     }
@@ -40,12 +51,12 @@ impl FromStr for AcceptedDanger {
 pub struct InstallTerms {
     /// The undeclared needs of its files, by file.
     pub granted: BTreeMap<String, BTreeSet<String>>,
-    /// The dangers that are accepted: by rule, the files as they are.
+    /// The accepted dangers: by rule, the files as they are.
     pub exceptions: BTreeMap<String, BTreeMap<String, LockedFile>>,
 }
 
 impl InstallTerms {
-    /// The terms that a skill needs. Accepting a danger that was not found is an error.
+    /// The terms for a skill. Accepting an unknown danger is an error.
     pub fn of(inspected: &InspectedSkill, accepted: &[AcceptedDanger]) -> Result<Self, CommandError> {
         let files = locked_files(&inspected.bundle);
         let mut terms = Self { granted: undeclared_needs(inspected), ..Self::default() };
@@ -68,7 +79,7 @@ impl InstallTerms {
         Self { granted: locked.granted.clone(), exceptions: locked.exceptions.clone() }
     }
 
-    /// True if a danger is left that is not accepted.
+    /// True if a danger is left unaccepted.
     pub fn has_unaccepted_danger(&self, inspected: &InspectedSkill) -> bool {
         let files = locked_files(&inspected.bundle);
         inspected.findings_of(IssueClass::Danger).any(|issue| {

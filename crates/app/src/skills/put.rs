@@ -13,7 +13,7 @@ use crate::{Caller, CliExitCode, CommandError, Workspace};
 use wf_base::failpoint;
 use wf_skill::SkillBundle;
 
-/// The folder of a workspace in which its skills lie.
+/// The folder of skills in a workspace.
 pub const SKILLS: &str = "skills";
 
 /// The lock on the skills of a workspace: of two that change them, one waits.
@@ -104,7 +104,7 @@ impl StagedSkill {
 }
 
 impl Drop for StagedSkill {
-    /// Removes files that were not placed, or that were replaced.
+    /// Removes unplaced and replaced files.
     fn drop(&mut self) {
         if !self.is_placed {
             let _ = remove_dir(&self.path);

@@ -57,7 +57,7 @@ pub fn approve_skill(
     Ok(refusal)
 }
 
-/// Inspects a skill, whose files must be those that were locked, and its report the locked one.
+/// Inspects a skill; its files must be the locked ones, and so must its report.
 fn inspect_locked(
     workspace: &Workspace,
     name: &str,
@@ -79,7 +79,7 @@ fn inspect_locked(
     ))
 }
 
-/// A skill as the last commit locks it: the version that was approved last.
+/// A skill as the last commit locks it: the last approved version.
 fn committed_version(host: &Host, workspace: &Workspace, name: &str) -> Option<LockedSkill> {
     let bytes = GitRevision::of(workspace, "HEAD", &host.vars()).ok()?.read(LOCK).ok()?;
     let mut lock = SkillLock::parse(&String::from_utf8(bytes).ok()?).ok()?;

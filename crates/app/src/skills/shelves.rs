@@ -8,7 +8,8 @@ use std::{
 
 use crate::Host;
 use wf_skill::{
-    DiscoveredSkill, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover, disk, shelves,
+    DiscoveredSkill, ShelfError, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover, disk,
+    shelves,
 };
 
 /// The shelves on the disk.
@@ -35,21 +36,19 @@ impl SkillShelves {
 }
 
 impl SkillShelves {
-    /// Returns the folder of a skill that was found.
+    /// Returns the folder of a found skill.
     pub fn folder(&self, skill: &DiscoveredSkill) -> PathBuf {
         self.path(&skill.search_folder).join(&skill.folder)
     }
 }
 
 impl SkillFolderReader for SkillShelves {
-    fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
+    fn folders(&self, search_folder: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, ShelfError> {
         if self.leads_out(search_folder) {
-            return Err("links lead out of the workspace".into());
+            return Err(ShelfError::LeadsOut);
         }
         let entries = match fs::read_dir(self.path(search_folder)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(format!("cannot be read: {error}"));
-            }
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
             entries => entries.into_iter().flatten().flatten(),
         };
         // A folder is recognized by its entry: a shelf of many files is not examined file by file.
@@ -60,19 +59,15 @@ impl SkillFolderReader for SkillShelves {
         Ok(entries.filter(is_folder).map(|entry| entry.file_name().to_string_lossy().into_owned()))
     }
 
-    fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
+    fn text(&self, search_folder: &SkillSearchFolder, folder: &str) -> Option<Result<String, ShelfError>> {
         let path = self.path(search_folder).join(folder);
         if path.is_symlink() {
-            let message = "the directory is a link, which is not followed; replace it with the skill itself";
-            return Some(Err(message.into()));
+            return Some(Err(ShelfError::SkillLink));
         }
         match disk::skill_md(&path) {
             Ok(None) => None,
-            Ok(Some((_, bytes))) => {
-                let text = String::from_utf8(bytes);
-                Some(text.map_err(|_| "SKILL.md is not UTF-8 text".to_owned()))
-            }
-            Err(error) => Some(Err(format!("{}; {}", error.problem, error.remedy()))),
+            Ok(Some((_, bytes))) => Some(String::from_utf8(bytes).map_err(|_| ShelfError::NotText)),
+            Err(error) => Some(Err(error.into())),
         }
     }
 }

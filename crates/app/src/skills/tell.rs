@@ -112,7 +112,7 @@ fn rights(path: &str, script: &ScriptDeclaration) -> String {
     text
 }
 
-/// The private paths that scripts may read or that they name, and the files there.
+/// The private paths open to scripts or named by them, and the files there.
 pub fn private_paths(inspected: &InspectedSkill) -> Vec<String> {
     let declared = inspected.declared.scripts.values().flat_map(|declaration| &declaration.read);
     let declared = declared.filter_map(|path| private_content(path));

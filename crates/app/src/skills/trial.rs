@@ -1,4 +1,4 @@
-//! Tries the scripts of a skill: checks their syntax, and runs them with the dry-run flags that the
+//! Tries the scripts of a skill: checks their syntax, and runs them with the dry-run flags the
 //! skill names. In a sandbox: no network, no home, and no lasting writes.
 
 use std::{path::Path, time::Duration};
@@ -42,7 +42,7 @@ pub struct ScriptTrial {
 }
 
 impl ScriptTrial {
-    /// True if it failed: for a script that a step could run, this refuses an install.
+    /// True if it failed: for a script open to steps, this refuses an install.
     pub fn failed(&self) -> bool {
         self.result == "failed"
     }

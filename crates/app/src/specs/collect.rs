@@ -26,10 +26,10 @@ pub struct SpecFileSet {
     pub skipped: usize,
 }
 
-/// The folders of a workspace that hold specs.
+/// The folders of a workspace holding specs.
 const SPECS: [&str; 3] = ["workflows", "goals", GATES];
 
-/// Finds the files that the paths name; without paths, those of the workspace.
+/// Finds the files the paths name; without paths, those of the workspace.
 pub fn collect(host: &Host, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
     let mut files = SpecFileSet::default();
     if paths.is_empty() {
@@ -133,7 +133,7 @@ impl SpecFileSet {
     }
 }
 
-/// True if a folder has files that are checked when none is named.
+/// True if a folder has files to check by default.
 fn is_auto_checked(root: &Path) -> bool {
     let mut folders = SPECS.iter().chain(&SHELVES);
     folders.any(|dir| root.join(dir).is_dir()) || root.join(CONFIG).is_file()
@@ -148,7 +148,7 @@ fn is_skill(name: &std::ffi::OsStr) -> bool {
     name == "SKILL.md" || name == "skill.md"
 }
 
-/// True for folders that hold third-party files.
+/// True for folders holding third-party files.
 fn is_vendored(entry: &walkdir::DirEntry) -> bool {
     let name = entry.file_name();
     entry.file_type().is_dir() && (name == "target" || name == "node_modules")

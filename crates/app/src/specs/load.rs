@@ -43,16 +43,16 @@ pub struct LoadedPlan {
     pub goal: Option<GoalPlan>,
     /// Its path, relative to the workspace.
     pub path: String,
-    /// The places in the texts where its steps and checks are written, and those of the plans that it uses.
+    /// The places in the texts where its steps and checks are written, and those of the plans it uses.
     pub sites: DeclarationSites,
     /// The texts it was made of: its own first, the configuration last.
     pub sources: Vec<(String, String)>,
-    /// The options that it is started with, or was.
+    /// The options of its start.
     pub options: RunOptions,
     pub config: WorkspaceConfig,
-    /// The workspace in which it runs.
+    /// The workspace of its runs.
     pub workspace: Workspace,
-    /// The worktree that it has for itself; `None`: it runs where people work.
+    /// Its own worktree; `None`: it runs where people work.
     pub worktree: Option<RunWorktree>,
 }
 
@@ -211,7 +211,7 @@ pub fn load_plan(
     })
 }
 
-/// The plan that a run was recorded with.
+/// The recorded plan of a run.
 pub fn recorded_plan(
     caller: &dyn Caller,
     reader: &StoreReader,
@@ -225,7 +225,7 @@ pub fn collect_plan(files: &InMemoryFiles, path: &str, options: RunOptions) -> O
     collect_plan_and_goal(files, path, options).map(|(plan, _)| plan)
 }
 
-/// The same, with the goal that it belongs to.
+/// The same, with the goal it belongs to.
 pub fn collect_plan_and_goal(
     files: &InMemoryFiles,
     path: &str,
@@ -241,7 +241,7 @@ pub fn collect_plan_and_goal(
     Some((plan, lang::lower_goal(&loaded).ok()))
 }
 
-/// The plan that a run was recorded with, and the configuration of the workspace then.
+/// The recorded plan of a run, and the configuration of the workspace then.
 pub fn load_recorded(
     caller: &dyn Caller,
     reader: &StoreReader,
@@ -250,7 +250,7 @@ pub fn load_recorded(
     load_recorded_as(caller, reader, run, None)
 }
 
-/// Another plan among the texts that a run was recorded with, to start it as a run of its own.
+/// Another plan among the recorded texts of a run, to start it as a run of its own.
 pub fn load_recorded_plan_at(
     caller: &dyn Caller,
     reader: &StoreReader,
@@ -269,26 +269,30 @@ pub fn load_recorded_as(
     run: &RunId,
     part: Option<ReconciliationPart>,
 ) -> Result<LoadedPlan, CommandError> {
-    let path = reader.run(run)?.path;
+    let path = reader.runs().get(run)?.path;
     let RecordedFiles { files, top } = RecordedFiles::of(reader, run)?;
     if !files.0.contains_key(&path) {
         let message = format!("run {} was recorded without its plan", run.short());
         return Err(CommandError::new(CliExitCode::State, message));
     }
-    let run_options = RunOptions::recorded(&reader.config(&top)?);
+    let run_options = RunOptions::recorded(&reader.runs().config(&top)?);
     let goes_on = part.is_some();
     let part = part.or(run_options.part);
-    let options =
-        RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..run_options };
+    let options = RunOptions {
+        part,
+        is_continuation: goes_on,
+        prior_work: reader.runs().work_time(run)?,
+        ..run_options
+    };
     let home = caller.host().workspace();
-    let worktree = RunWorktree::recorded(&reader.config(&top)?, &home);
+    let worktree = RunWorktree::recorded(&reader.runs().config(&top)?, &home);
     // Without its worktree, the workspace has its products.
     let present = worktree.as_ref().filter(|worktree| worktree.folder().exists());
     let workspace = present.map_or(home, RunWorktree::workspace);
     Ok(LoadedPlan { worktree, ..load_plan(caller, &files, workspace, path, options)? })
 }
 
-/// The plan of a run that the backend of a deployed goal started.
+/// The plan of a run started by the backend of a deployed goal.
 pub(crate) fn load_started(
     caller: &dyn Caller,
     workspace: Workspace,
@@ -299,7 +303,7 @@ pub(crate) fn load_started(
     load_plan(caller, &files, workspace, started.path.clone(), options)
 }
 
-/// A file and all files that it uses, including the gates of the workspace, with all their
+/// A file and all files it uses, including the gates of the workspace, with all their
 /// diagnostics.
 pub fn load_with_gates(files: &dyn SpecFileSource, path: &str, gates: &[GateId]) -> LoadedSpec {
     let mut loaded = lang::load_with(files, path, gates);

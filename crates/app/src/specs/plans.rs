@@ -14,7 +14,7 @@ use wf_base::{
 };
 use wf_lang::{self as lang, DiskFiles, LoadedSpec};
 
-/// The folders of a workspace in which plans and goals are searched, besides its root.
+/// The folders of a workspace with plans and goals, besides its root.
 const FOLDERS: [&str; 2] = ["workflows", "goals"];
 
 /// A plan, a dag or a goal of a workspace.

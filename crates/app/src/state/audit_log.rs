@@ -113,7 +113,7 @@ pub fn describe_start(findings: &AuditFindings) -> Option<String> {
     Some(format!("the verification of {at}: from event {event} and record {record} on"))
 }
 
-/// Returns the latest lines before an offset that are wanted, newest first. The log is searched backwards, and no further than some
+/// Returns the latest wanted lines before an offset, newest first. The log is searched backwards, and no further than some
 /// megabytes.
 pub fn latest_lines(
     path: &Path,

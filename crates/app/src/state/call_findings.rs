@@ -9,7 +9,7 @@ use wf_core::health::{CallTarget, TargetHealth};
 use wf_model::ModelTable;
 use wf_store::StoreReader;
 
-/// The calls that a state has a record of.
+/// The recorded calls of a state.
 #[derive(Default)]
 pub struct RecordedCalls(BTreeMap<CallTarget, TargetHealth>);
 
@@ -30,7 +30,7 @@ impl RecordedCalls {
         self.0.get(target)
     }
 
-    /// Returns one finding for each target that is left alone at a moment, since its calls failed.
+    /// Returns one finding for each target with an open breaker at a moment.
     pub fn open_breakers(&self, now: Moment) -> Vec<DoctorFinding> {
         let open = self.0.iter().filter(|(_, health)| health.open_at(now).is_some());
         open.map(|(target, health)| health_finding(target, health, now)).collect()
@@ -42,7 +42,7 @@ impl RecordedCalls {
     }
 }
 
-/// Returns one finding for each MCP server of a configuration that was called.
+/// Returns one finding for each called MCP server of a configuration.
 pub fn server_findings(host: &Host, table: &ModelTable, calls: &RecordedCalls) -> Vec<DoctorFinding> {
     let servers = table.servers.keys().map(CallTarget::mcp_server);
     servers.filter_map(|target| calls.finding(&target, host.now())).collect()

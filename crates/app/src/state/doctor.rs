@@ -25,14 +25,17 @@ use wf_base::{
     untrusted::untrusted,
 };
 use wf_core::machine::LockHolder;
-use wf_exec::{supervisor, tree};
+use wf_exec::{
+    supervisor::{self, RunAttempt},
+    tree,
+};
 use wf_lang::DiskFiles;
 use wf_store::{
     self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRetention, RunRow, RunState, StateFolder,
     StoreError, StoreReader, verify_chain, verify_chain_after,
 };
 
-/// The maximum number of runs and locks that are named.
+/// The maximum number of named runs and locks.
 pub(crate) const MAX_NAMED: usize = 10;
 
 /// The number of the newest runs, with nested ones, whose logs are compared, unless the whole history is.
@@ -102,7 +105,7 @@ pub fn has_leader(host: &Host) -> bool {
     FileLock::is_locked(&host.workspace().state, LEADER_LOCK)
 }
 
-/// Finds what a restore left that was killed: copies of a state, which no other command uses or removes.
+/// Finds the copies of a state left by a killed restore: no other command uses or removes them.
 fn find_killed_restores(dir: &Path) -> Option<DoctorFinding> {
     let entries = dir.parent()?.read_dir().ok()?.flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -138,7 +141,7 @@ fn verify_since_checkpoint(host: &Host, dir: &Path) -> Option<String> {
     let checkpoint = read_checkpoint(host)?;
     let verified = checkpoint.event()?;
     let reader = StoreReader::open(dir).ok()?;
-    let end = reader.log_end().ok()??;
+    let end = reader.log().end().ok()??;
     let events = verify_chain_after(&reader, Some(verified)).ok()?.ok()?;
     if reader.find_damage().ok()?.is_some() || !store::examine_after(&reader, verified.seq).ok()?.is_empty() {
         return None;
@@ -157,7 +160,7 @@ fn verify_database(host: &Host, dir: &Path) -> Result<String, StoreError> {
         return Err(StoreError::Corrupt { path, cause });
     }
     let broken = |broken| StoreError::Broken { path: path.clone(), broken };
-    let end = reader.log_end()?;
+    let end = reader.log().end()?;
     let events = verify_chain(&reader)?.map_err(broken)?;
     let faults = store::examine(&reader)?;
     if let Some(first) = faults.first() {
@@ -194,7 +197,7 @@ fn check_disk_space(dir: &Path) -> Option<DoctorFinding> {
 
 /// Reports the owners of runs.
 fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
-    let living = reader.owned_runs().unwrap_or_default();
+    let living = reader.leases().held().unwrap_or_default();
     let finding = |(run, lease): &(RunId, RunLease)| {
         let description = format!("run {} is executed by {lease}", run.short());
         DoctorFinding::new("owner", DoctorStatus::Good, description)
@@ -202,7 +205,7 @@ fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
     living.iter().take(MAX_NAMED).map(finding).collect()
 }
 
-/// Reports the runs that no engine works on any more.
+/// Reports the runs without an engine.
 fn check_interrupted_runs(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
     let runs = find_interrupted_runs(reader);
     let runs: Vec<&str> = runs.iter().map(RunId::short).collect();
@@ -212,15 +215,15 @@ fn check_interrupted_runs(caller: &dyn Caller, reader: &StoreReader) -> Option<D
     (!runs.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, description))
 }
 
-/// Returns the newest runs that no engine works on any more, though they have not ended.
+/// Returns the newest unended runs without an engine.
 pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Vec<RunId> {
     let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let dead = |run: &RunRow| {
-        let owner = reader.owner(&run.id).ok().flatten();
+        let owner = reader.leases().owner(&run.id).ok().flatten();
         // A run that waits for approvals needs no engine.
         run.pending_approvals == 0 && !owner.is_some_and(|owner| owner.alive)
     };
-    let runs = reader.runs(MAX_NAMED, &filter).unwrap_or_default();
+    let runs = reader.runs().list(MAX_NAMED, &filter).unwrap_or_default();
     runs.into_iter().filter(dead).map(|run| run.id).collect()
 }
 
@@ -241,11 +244,14 @@ fn check_logs(caller: &dyn Caller, reader: &StoreReader, is_full: bool) -> Optio
 /// Reports running processes whose engine is gone.
 fn find_orphaned_processes(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
     let dir = reader.folder().keepers();
-    let attended = reader.owned_runs().unwrap_or_default();
+    let attended = reader.leases().held().unwrap_or_default();
     let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.supervisor != *keeper);
     let tasks = supervisor::supervisors(&dir).into_iter().filter(alone);
-    let tasks = tasks.flat_map(|id| supervisor::at_work(&dir, &id));
+    // The names of supervisors, and so their order, are random.
+    let mut tasks: Vec<RunAttempt> = tasks.flat_map(|id| supervisor::at_work(&dir, &id)).collect();
+    tasks.sort();
     let named: Vec<String> = tasks
+        .into_iter()
         .take(MAX_NAMED)
         .map(|task| {
             let attempt = task.attempt.to_string();
@@ -262,9 +268,9 @@ fn find_orphaned_processes(caller: &dyn Caller, reader: &StoreReader) -> Option<
     (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, description))
 }
 
-/// Reports the processes that steps with `detach` left, and that are running.
+/// Reports the running processes left by steps with `detach`.
 fn find_detached_processes(reader: &StoreReader) -> Vec<DoctorFinding> {
-    let rows = reader.left_processes().unwrap_or_default();
+    let rows = reader.attempts().left_processes().unwrap_or_default();
     let findings = rows.iter().filter(|row| row.processes.detached).flat_map(|row| {
         let task = task_name_from_text(Some(reader), &row.run, &row.task.to_string());
         tree::running(&row.processes).into_iter().map(move |process| {
@@ -286,7 +292,7 @@ fn find_dead_letters(caller: &dyn Caller, reader: &StoreReader) -> Option<Doctor
 
 /// Reports the locks of dead processes.
 fn find_stale_locks(reader: &StoreReader) -> Option<DoctorFinding> {
-    let locks = reader.stale_locks().ok()?;
+    let locks = reader.leases().stale_locks().ok()?;
     let description_of = |holder: &LockHolder| {
         let place = task_name_from_text(Some(reader), &holder.run, &holder.place);
         format!("`{}` of {place} in run {}", holder.key.as_str(), holder.run.short())

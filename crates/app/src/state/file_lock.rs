@@ -78,7 +78,7 @@ pub fn remove_stale_locks(state: &Path, reader: &StoreReader) -> Result<(), Comm
 }
 
 fn is_live(reader: &StoreReader, run: &str) -> Result<bool, CommandError> {
-    let cycle = reader.cycle(&RunId::from_stored(run))?;
+    let cycle = reader.reconciliations().find(&RunId::from_stored(run))?;
     Ok(cycle.is_some_and(|cycle| cycle.ended.is_none()))
 }
 

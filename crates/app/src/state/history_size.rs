@@ -9,7 +9,7 @@ use crate::{Host, config::DEFAULT_ARTIFACT_BYTES};
 use wf_base::units::{plural, size};
 use wf_store::{PRUNED_AT_ONCE, RunRetention, StateFolder, StoreError, StoreReader};
 
-/// The part of the history that the next runs free.
+/// The part of the history freed by the next runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FreeableHistory {
     /// The number of runs beyond the limits.
@@ -57,11 +57,11 @@ pub fn history_finding(host: &Host, dir: &Path) -> Option<DoctorFinding> {
 impl FreeableHistory {
     fn read(host: &Host, reader: &StoreReader, retention: RunRetention) -> Result<Self, StoreError> {
         let now = host.now();
-        let keep = retention.counted_to(reader.last_end(0)?, now);
+        let keep = retention.counted_to(reader.runs().last_end(0)?, now);
         let folder = StateFolder::new(&host.workspace().state);
-        let runs = reader.runs_exceeding(keep, now)?;
+        let runs = reader.runs().exceeding(keep, now)?;
         let logs = runs.iter().map(|run| size_of(&folder.run(run))).sum();
-        let (shortened, artifacts) = reader.artifacts_exceeding(keep, now)?;
+        let (shortened, artifacts) = reader.artifacts().exceeding(keep, now)?;
         Ok(Self { runs: runs.len(), logs, shortened, artifacts })
     }
 }

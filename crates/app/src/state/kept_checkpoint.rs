@@ -1,4 +1,4 @@
-//! The checkpoint that a verification without findings keeps, so that the next one starts there.
+//! The checkpoint of a verification without findings, so that the next one starts there.
 //!
 //! It is what `wf audit checkpoint` makes, signed by the key of the user: who can write the state, and not the key, can remove it,
 //! or put an older one in its place, and gets a longer verification. It is kept only where that key signs without a passphrase
@@ -26,7 +26,7 @@ fn path(host: &Host) -> PathBuf {
     host.workspace().state.join(FOLDER).join(FILE)
 }
 
-/// Returns the kept checkpoint; `None` if there is none that the user's key has signed.
+/// Returns the kept checkpoint; `None` if there is none with a signature of the user's key.
 pub fn read_checkpoint(host: &Host) -> Option<Checkpoint> {
     let path = path(host);
     own_file(&path).ok()?;

@@ -1,4 +1,4 @@
-//! The comparison of stored logs with the digests that the events of their attempts have.
+//! The comparison of stored logs with the digests in the events of their attempts.
 //!
 //! The logs of a run that goes on are not compared: on a backend they arrive after the event.
 
@@ -12,7 +12,7 @@ use wf_core::machine::{Attempt, EventKind, LogDigest, TaskId};
 use wf_exec::log::RunLogs;
 use wf_store::{RunFilter, RunState, StoreReader};
 
-/// A log that differs from the one that its attempt left.
+/// A log differing from the one its attempt left.
 #[derive(Debug, Serialize)]
 pub struct DamagedLog {
     pub run: RunId,
@@ -86,12 +86,12 @@ pub fn damaged_logs(
     run: &RunId,
     only_task: Option<&TaskId>,
 ) -> Result<Vec<DamagedLog>, CommandError> {
-    if reader.run(run)?.state == RunState::Running {
+    if reader.runs().get(run)?.state == RunState::Running {
         return Ok(Vec::new());
     }
     let logs = RunLogs::new(reader.folder().run(run));
     let (mut damaged, mut is_recorded) = (Vec::new(), false);
-    for event in reader.facts(run, &["attempt_ended"])? {
+    for event in reader.events().of_kinds(run, &["attempt_ended"])? {
         let EventKind::AttemptEnded { attempt, log: recorded, how, .. } = event.fact else {
             continue;
         };
@@ -114,7 +114,7 @@ pub fn damaged_logs(
 /// Finds the damaged logs of the newest runs, with nested ones.
 pub fn damaged_logs_of_newest(reader: &StoreReader, count: usize) -> Result<Vec<DamagedLog>, CommandError> {
     let mut damaged = Vec::new();
-    for run in reader.runs(count, &RunFilter { nested: true, ..RunFilter::default() })? {
+    for run in reader.runs().list(count, &RunFilter { nested: true, ..RunFilter::default() })? {
         damaged.extend(damaged_logs(reader, &run.id, None)?);
     }
     Ok(damaged)

@@ -6,7 +6,7 @@
 //! doctor ──▶ history_size, logs, call_findings: how it is ──▶ backup, upgrade, repair, restore: alone, under the lock of the leader
 //! ```
 //!
-//! **Invariant:** all but `repair`, `restore` and the checkpoint that a verification keeps only read.
+//! **Invariant:** all but `repair`, `restore`, the checkpoint that a verification keeps and the `private_file` of a caller only read.
 //!
 //! Start at `reader`, then `doctor`; the others can be read alone.
 
@@ -18,6 +18,7 @@ pub(crate) mod file_lock;
 pub(crate) mod history_size;
 pub(crate) mod kept_checkpoint;
 pub mod logs;
+pub(crate) mod private_file;
 pub mod queue;
 pub(crate) mod reader;
 pub(crate) mod record;

@@ -46,7 +46,7 @@ pub enum QueueSubject {
     },
     /// The latest slot of a goal.
     Slot { goal: PlanId },
-    /// A question to people who work from a named queue.
+    /// A question to the people of a named queue.
     Request {
         /// The run that is waiting.
         run: RunId,
@@ -54,7 +54,7 @@ pub enum QueueSubject {
         request: u32,
         queue: String,
     },
-    /// A task that waits for a lock, for a file, or until it may execute.
+    /// A task waiting for a lock, for a file, or until it may execute.
     Task {
         run: RunId,
         /// The task, as shown.
@@ -86,7 +86,7 @@ pub fn requeue(caller: &dyn Caller, entry: &QueueEntry) -> Result<(), CommandErr
     let host = caller.host();
     if let QueueSubject::Notification { notification, .. } = &entry.subject {
         let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
-        if !store.requeue_notification(*notification, host.now()).wait()? {
+        if !store.notifications().requeue(*notification, host.now()).wait()? {
             return Ok(());
         }
     }
@@ -98,25 +98,27 @@ pub fn requeue(caller: &dyn Caller, entry: &QueueEntry) -> Result<(), CommandErr
 /// Returns everything that the engine owes or waits for: dead entries first, each kind by time.
 pub(crate) fn queue_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
     let mut entries: Vec<QueueEntry> =
-        reader.undelivered_notifications()?.into_iter().map(notification_entry).collect();
-    let cycles = reader.latest_cycles()?.into_iter().map(|cycle| (cycle.goal.clone(), cycle));
+        reader.notifications().undelivered()?.into_iter().map(notification_entry).collect();
+    let cycles =
+        reader.reconciliations().latest_of_goals()?.into_iter().map(|cycle| (cycle.goal.clone(), cycle));
     let mut cycles: BTreeMap<PlanId, ReconciliationRow> = cycles.collect();
-    for goal in reader.goals()? {
-        let slot = reader.latest_slots(&goal.id, 1)?.pop();
+    for goal in reader.goals().all()? {
+        let slot = reader.slots().latest(&goal.id, 1)?.pop();
         let cycle = cycles.remove(&goal.id);
         // What a pause leaves out is not owed.
         entries.extend(slot_entry(&goal.id, slot.filter(|_| goal.paused.is_none()), cycle));
     }
     // Goals that no daemon has considered.
     entries.extend(cycles.into_iter().filter_map(|(goal, cycle)| slot_entry(&goal, None, Some(cycle))));
-    for row in
-        reader.runs(usize::MAX, &RunFilter { state: Some(RunState::Running), ..RunFilter::default() })?
+    for row in reader
+        .runs()
+        .list(usize::MAX, &RunFilter { state: Some(RunState::Running), ..RunFilter::default() })?
     {
         if row.pending_approvals > 0 {
             entries.extend(approval_requests(reader, &row.id)?.into_iter().filter_map(request_entry));
         }
     }
-    entries.extend(reader.lock_waits()?.into_iter().map(|wait| lock_entry(reader, wait)));
+    entries.extend(reader.leases().lock_waits()?.into_iter().map(|wait| lock_entry(reader, wait)));
     entries.extend(permit_entries(reader)?);
     entries.sort_by_key(|entry| entry.state == QueueState::Waiting);
     Ok(entries)
@@ -179,12 +181,12 @@ fn request_entry(request: RunApprovalRequest) -> Option<QueueEntry> {
     })
 }
 
-/// The number of tasks with a permit that a reason names.
+/// The number of tasks with a permit named in a reason.
 const NAMED: usize = 3;
 
-/// Returns the entries of tasks that wait until they may execute.
+/// Returns the entries of tasks waiting until they may execute.
 fn permit_entries(reader: &StoreReader) -> Result<Vec<QueueEntry>, StoreError> {
-    let (holders, waits) = reader.permit_tasks()?;
+    let (holders, waits) = reader.leases().permit_tasks()?;
     let shown = |task: &PermitTask| task_name_from_text(Some(reader), &task.run, &task.place);
     let named =
         holders.iter().take(NAMED).map(|task| format!("step {} of run {}", shown(task), task.run.short()));

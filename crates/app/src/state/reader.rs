@@ -5,7 +5,7 @@ use wf_base::name::RunId;
 use wf_model::Plan;
 use wf_store::{FindError, ReaderPool, StoreReader, ViewReader, allow_no_state};
 
-/// The things that the views of one server have in common: readers of the state that stay open, and plans that were read.
+/// The things the views of one server have in common: open readers of the state, and plans read before.
 #[derive(Clone, Debug, Default)]
 pub struct ViewResources {
     readers: ReaderPool,
@@ -88,12 +88,12 @@ impl StateReader {
     /// Returns the run whose id begins with a prefix, or the latest one.
     pub fn find_run(&self, prefix: Option<&str>) -> Result<RunId, CommandError> {
         match prefix {
-            Some(prefix) => Ok(self.store().find_run(prefix)?),
-            None => Ok(self.store().last_run()?),
+            Some(prefix) => Ok(self.store().runs().find(prefix)?),
+            None => Ok(self.store().runs().last()?),
         }
     }
 
-    /// Returns the plan that a run was recorded with; `None` if it is not a valid plan any more.
+    /// Returns the recorded plan of a run; `None` if it is not a valid plan any more.
     pub(crate) fn plan(&self, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
         self.plans.plan(self.store(), run)
     }
@@ -106,7 +106,7 @@ pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandE
     Ok(reader.map(|reader| StateReader { source: ReaderSource::Pooled(reader), plans }))
 }
 
-/// Opens the state for what is shown of the run that an address names, from the log where the tables hold something else;
+/// Opens the state for the pages of the run in an address, from the log where the tables hold something else;
 /// `None` if there is no such run, or more than one.
 pub fn run_reader(caller: &dyn Caller, prefix: &str) -> Result<Option<(StateReader, RunId)>, CommandError> {
     let Some(StateReader { source: ReaderSource::Pooled(reader), plans }) = state_reader(caller)? else {
@@ -119,13 +119,13 @@ pub fn run_reader(caller: &dyn Caller, prefix: &str) -> Result<Option<(StateRead
     Ok(Some((StateReader { source, plans }, run)))
 }
 
-/// Returns the run that an address names; `None` if there is no such run, or more than one.
+/// Returns the run in an address; `None` if there is no such run, or more than one.
 pub fn find_run(reader: &StateReader, prefix: &str) -> Result<Option<RunId>, CommandError> {
     find_in(reader.store(), prefix)
 }
 
 fn find_in(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, CommandError> {
-    match reader.find_run(prefix) {
+    match reader.runs().find(prefix) {
         Ok(run) => Ok(Some(run)),
         Err(
             FindError::Unknown { .. }
@@ -137,10 +137,12 @@ fn find_in(reader: &StoreReader, prefix: &str) -> Result<Option<RunId>, CommandE
     }
 }
 
-/// Returns a text that is another one after each change that a view may show: the number of the last event of the log,
-/// and the secrets that setups wait for, which are in no log.
+/// Returns another text after each change visible in views: the number of the last event of the log,
+/// the number of answers, and the secrets awaited by setups, absent from the log.
 pub fn view_version(caller: &dyn Caller, reader: &StateReader) -> Result<String, CommandError> {
-    let mut version = reader.store().log_end()?.map_or(0, |end| end.seq).to_string();
+    let end = reader.store().log().end()?.map_or(0, |end| end.seq);
+    // An answer is in no event before its run has read it.
+    let mut version = format!("{end}.{}", reader.store().approvals().answer_count()?);
     for prompt in waiting_secrets(caller) {
         version += &format!("+{}/{}@{}", prompt.connection, prompt.ref_id, prompt.since);
     }

@@ -46,30 +46,30 @@ pub(crate) fn load_record_head(reader: &StateReader, run: &RunId) -> Result<RunR
 fn head_below(reader: &StateReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
     let store = reader.store();
     let nested = nested_below(store, run, depth, |child, depth| head_below(reader, child, depth))?;
-    let facts = store.facts_apart(run, &fact_kinds())?;
+    let facts = store.events().apart(run, &fact_kinds())?;
     let mut ledger = BudgetLedger::of_events(&facts);
-    ledger.attempts = ledger.attempts.saturating_add(store.attempt_count(run)?);
+    ledger.attempts = ledger.attempts.saturating_add(store.attempts().count(run)?);
     record_of_facts(store, run, &facts, ledger, nested, || reader.plan(run))
 }
 
 fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
     let nested = nested_below(reader, run, depth, |child, depth| nested_records(reader, child, depth))?;
-    let facts = reader.facts(run, &fact_kinds())?;
+    let facts = reader.events().of_kinds(run, &fact_kinds())?;
     let ledger = BudgetLedger::of_events(&facts);
     let plan = || recorded_plan_if_valid(reader, run);
     let mut record = record_of_facts(reader, run, &facts, ledger, nested, plan)?;
-    record.steps = reader.steps(run)?;
-    record.attempts = reader.attempts(run)?;
-    record.checks = reader.checks(run)?;
+    record.steps = reader.steps().of_run(run)?;
+    record.attempts = reader.attempts().of_run(run)?;
+    record.checks = reader.checks().of_run(run)?;
     record.gaps = GapTrajectory::of_checks(&record.checks);
     record.loops = LoopedAttempt::from_events(&facts);
     record.artifacts = artifacts_of_run(reader, run)?;
     record.pruned_artifacts =
-        reader.pruned_artifacts(record.artifacts.iter().map(|row| row.artifact.digest))?;
+        reader.artifacts().pruned(record.artifacts.iter().map(|row| row.artifact.digest))?;
     Ok(record.with_waiting_tasks())
 }
 
-/// Reads the runs nested in a run, each with a function that gets the depth that is left.
+/// Reads the runs nested in a run, each with a function of the remaining depth.
 fn nested_below(
     reader: &StoreReader,
     run: &RunId,
@@ -79,12 +79,12 @@ fn nested_below(
     if depth == 0 {
         return Ok(Vec::new());
     }
-    let children = reader.children(run)?.into_iter();
+    let children = reader.runs().children(run)?.into_iter();
     let read = |(child, attempt)| Ok(NestedRunRecord { attempt, record: read(&child, depth - 1)? });
     children.map(read).collect()
 }
 
-/// Returns the kinds of events that a record is made of.
+/// Returns the kinds of events in a record.
 fn fact_kinds() -> Vec<&'static str> {
     let parts: [&[&str]; 7] = [
         &RunDecisions::EVENTS,
@@ -111,15 +111,15 @@ fn record_of_facts(
     let sources = CallSources { agents: &agents, asked: &calls, nested: &nested };
     let plan = if sources.is_empty() { None } else { plan()? };
     let call_chain = plan.map(|plan| CallChain::from_plan(&plan, sources)).unwrap_or_default();
-    let (row, owner) = (reader.run(run)?, reader.owner(run)?);
+    let (row, owner) = (reader.runs().get(run)?, reader.leases().owner(run)?);
     Ok(RunRecord {
         v: RECORD_VERSION,
         life: RunLifecycle::of(&row, owner),
         top: None,
         run: row,
-        repeated_by: reader.repeats(run)?,
-        undone_by: reader.undos(run)?,
-        worktree: present_folder(&reader.config(run)?),
+        repeated_by: reader.runs().repeats(run)?,
+        undone_by: reader.runs().undos(run)?,
+        worktree: present_folder(&reader.runs().config(run)?),
         owner,
         steps: Vec::new(),
         attempts: Vec::new(),

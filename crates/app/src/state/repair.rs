@@ -38,7 +38,7 @@ fn rebuild(host: &Host) -> Result<Vec<ProjectionDifference>, CommandError> {
         let error = CommandError::new(CliExitCode::Usage, message);
         return Err(error.hint("stop the daemon, then repeat this command"));
     };
-    if let Some((run, lease)) = StoreReader::open(&dir)?.owned_runs()?.pop() {
+    if let Some((run, lease)) = StoreReader::open(&dir)?.leases().held()?.pop() {
         let lease = Box::new(lease);
         return Err(StoreError::Owned { run, lease }.into());
     }
@@ -81,7 +81,7 @@ fn differences(dir: &Path) -> Result<Vec<ProjectionDifference>, CommandError> {
     Err(error)
 }
 
-/// A fault that no rebuild of tables removes.
+/// A fault beyond a rebuild of tables.
 fn refusal(error: &StoreError) -> CommandError {
     let message = format!("{error}; this cannot be made from the log, so nothing was changed");
     CommandError::new(CliExitCode::State, message).hint(error.remedy())

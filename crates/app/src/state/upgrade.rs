@@ -1,4 +1,4 @@
-//! The changes that this program makes to a state of an earlier version.
+//! The changes this program makes to a state of an earlier version.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -17,7 +17,7 @@ pub struct UpgradeOutlook {
     pub to: u32,
     /// The program that opened the state last to write, if it is known.
     pub program: Option<String>,
-    /// The copy that is made before.
+    /// The copy of the state before.
     pub copy: PathBuf,
     /// The size of the copy, in bytes.
     pub copy_size: u64,
@@ -25,7 +25,7 @@ pub struct UpgradeOutlook {
     pub free: Option<u64>,
     /// True if the copy has room there.
     pub has_room: bool,
-    /// The longest time that it takes on a slow disk.
+    /// Its longest time on a slow disk.
     pub duration: Duration,
     /// The number of outermost runs beyond the limits of retention.
     pub exceeding_runs: usize,

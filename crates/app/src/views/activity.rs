@@ -23,7 +23,7 @@ const MAX_EVENTS: u64 = 10_000;
 /// A choice of sentences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityQuery {
-    /// The text that a sentence contains, in any case of letters; empty: any.
+    /// The text in a sentence, in any case of letters; empty: any.
     pub text: String,
     /// The plan or the goal that it is about; empty: any.
     pub plan: String,
@@ -68,14 +68,14 @@ pub fn activity_page(caller: &dyn Caller, query: &ActivityQuery) -> Result<Activ
     };
     let now = caller.host().now();
     let reader = reader.store();
-    let end = reader.log_end()?.map_or(0, |end| end.seq);
+    let end = reader.log().end()?.map_or(0, |end| end.seq);
     let mut before = query.before.unwrap_or(u64::MAX).min(end + 1);
     let last = before.saturating_sub(MAX_EVENTS);
     let mut page = ActivityPage::default();
     while before > 1 && before > last {
         let after = before.saturating_sub(WINDOW + 1).max(last.saturating_sub(1));
         let count = usize::try_from(before - 1 - after).unwrap_or(usize::MAX);
-        for row in reader.log(after, count)?.iter().rev() {
+        for row in reader.log().rows(after, count)?.iter().rev() {
             let lines = lines_of(reader, row, now)?;
             page.lines.extend(lines.into_iter().filter(|line| query.admits(line)));
             if page.lines.len() >= PAGE_SENTENCES {
@@ -115,7 +115,7 @@ fn lines_of(reader: &StoreReader, row: &LogRow, now: Moment) -> Result<Vec<Activ
     if let (Some(event), Some(run), Some(plan)) = (&row.event, &row.run, &row.plan) {
         let (took, undo_until) = match event.fact {
             EventKind::RunEnded { .. } => {
-                let ended = reader.run(run)?;
+                let ended = reader.runs().get(run)?;
                 (ended.duration(), undo_until(reader, &ended, now)?)
             }
             _ => (None, None),
@@ -154,7 +154,7 @@ fn undo_until(reader: &StoreReader, run: &RunRow, now: Moment) -> Result<Option<
     let Some(offer) = run.undo.as_ref().filter(|offer| now < offer.until) else {
         return Ok(None);
     };
-    let may_be = offer.decide(&reader.undos(&run.id)?, now).is_ok();
+    let may_be = offer.decide(&reader.runs().undos(&run.id)?, now).is_ok();
     Ok(may_be.then_some(offer.until))
 }
 
@@ -168,13 +168,13 @@ fn reconciliation_line(
     let Some(run) = recorded.get(0).and_then(Value::as_str) else {
         return Ok(None);
     };
-    let Some(cycle) = reader.cycle(&RunId::from_stored(run.to_owned()))? else {
+    let Some(cycle) = reader.reconciliations().find(&RunId::from_stored(run.to_owned()))? else {
         return Ok(None);
     };
     let Some((_, health, reason)) = cycle.ended.as_ref().filter(|(ended, ..)| *ended == at) else {
         return Ok(None);
     };
-    let before = reader.health_before(&cycle)?;
+    let before = reader.reconciliations().health_before(&cycle)?;
     let health_change = health_sentence(cycle.goal.as_str(), *health, before, reason);
     let goal = Some(cycle.goal.as_str().to_owned());
     let run = Some(cycle.repair.clone().unwrap_or_else(|| cycle.run.clone()));

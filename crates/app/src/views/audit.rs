@@ -18,7 +18,7 @@ pub struct AuditQuery {
     pub kind: String,
     /// The beginning of the id of a run; empty: any, and none.
     pub run: String,
-    /// The text that a record contains, such as the name of a person or the id of a key; empty: any.
+    /// The text in a record, such as the name of a person or the id of a key; empty: any.
     pub text: String,
     /// The offset before which they lie; `None`: the end of the log.
     pub before: Option<u64>,

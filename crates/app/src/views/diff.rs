@@ -22,7 +22,7 @@ struct RecordedSubject {
 
 impl RecordedSubject {
     fn read(reader: &StoreReader, run: &RunId) -> Result<Self, CommandError> {
-        let mut texts = reader.sources(run)?;
+        let mut texts = reader.sources().of_run(run)?;
         // A signature is another one each time; who signed, and what, is a part of the record.
         texts.retain(|(path, _)| !path.ends_with(".approval.json"));
         let plan = load::recorded_plan_if_valid(reader, run)?;
@@ -34,9 +34,9 @@ impl RecordedSubject {
     }
 }
 
-/// Returns the run of the same plan that was recorded before a run; `None` if it is the first.
+/// Returns the run of the same plan recorded before a run; `None` if it is the first.
 pub fn run_before(reader: &StateReader, run: &RunId) -> Result<Option<RunId>, CommandError> {
-    Ok(reader.store().run_before(run)?)
+    Ok(reader.store().runs().before(run)?)
 }
 
 /// Returns the differences between two recorded runs.

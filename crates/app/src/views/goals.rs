@@ -8,7 +8,7 @@ use crate::{
     goals::{DeployedGoal, GoalFile, job_block, list_goals_with_acceptance, read_deployment},
     specs::load,
 };
-use wf_base::{diag::Severity, time::Moment};
+use wf_base::{diag::Severity, remedy::UserAction, time::Moment};
 use wf_lang::DiskFiles;
 use wf_model::Goal;
 use wf_sign::approval::ReviewPolicy;
@@ -48,7 +48,8 @@ pub(super) fn goal_listings_of(
     let list = |file| {
         let mut listing = GoalListing::of(caller, file, reader, is_reviewed)?;
         if is_invalid && listing.file.goal.is_ok() {
-            let reason = format!("its reconciliations cannot start: {CONFIG} is invalid: wf check {CONFIG}");
+            let check = caller.action_words(&UserAction::CheckFile(CONFIG.to_owned()));
+            let reason = format!("its reconciliations cannot start: {CONFIG} is invalid: {check}");
             listing.blocked = Some(GoalBlockage { since: None, reason });
         }
         Ok(listing)
@@ -70,11 +71,11 @@ impl GoalListing {
         };
         listing.next = goal.timing.next(now).map(|slot| start_time(&goal, slot.at));
         if let Some(reader) = reader {
-            listing.row = reader.goals()?.into_iter().find(|row| row.id == goal.id);
-            let cycles = reader.cycles(&goal.id, RECENT)?;
+            listing.row = reader.goals().all()?.into_iter().find(|row| row.id == goal.id);
+            let cycles = reader.reconciliations().latest(&goal.id, RECENT)?;
             listing.last_row = cycles.into_iter().find(|cycle| cycle.ended.is_some());
         }
-        let refused = reader.map_or(Ok(None), |reader| reader.blocked(&goal.id))?;
+        let refused = reader.map_or(Ok(None), |reader| reader.slots().goal_block(&goal.id))?;
         let since = refused.as_ref().map(|refused| refused.since);
         let (workspace, path) = (caller.host().workspace(), &listing.file.path);
         let is_signed = is_reviewed || goal.is_signed_job();
@@ -98,7 +99,7 @@ impl GoalListing {
         let path = &self.file.path;
         let goal = match &self.file.goal {
             Ok(goal) => goal,
-            Err(reason) => return json!({"id": self.file.id, "path": path, "broken": reason}),
+            Err(error) => return json!({"id": self.file.id, "path": path, "broken": error.to_string()}),
         };
         let paused = self.row.as_ref().and_then(|row| row.paused.as_ref());
         let ended = self.last_row.as_ref().and_then(|cycle| cycle.ended.as_ref());

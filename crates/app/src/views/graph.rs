@@ -18,10 +18,10 @@ use wf_report::{
 };
 use wf_store::StepTimes;
 
-/// The most steps of a picture that is not folded; a larger one shows nothing that a person could read.
+/// The most steps of an unfolded picture; a larger one is unreadable.
 const MAX_DRAWN_STEPS: usize = 300;
 
-/// The most steps of a chain that are named.
+/// The most named steps of a chain.
 const MAX_NAMED_STEPS: usize = 50;
 
 /// The plan of a run as a picture, with the states of its steps.
@@ -31,17 +31,17 @@ pub struct RunGraph {
     pub svg: String,
     /// True if a box may stand for several steps.
     pub is_folded: bool,
-    /// The group of steps that is unfolded.
+    /// The unfolded group of steps.
     pub open: Option<usize>,
     /// The chain of steps that took longest together, from the first to the last.
     pub critical: Vec<String>,
-    /// The number of steps of that chain that are not named.
+    /// The number of unnamed steps of that chain.
     pub more_critical: usize,
-    /// The time that they took, in milliseconds.
+    /// The time they took, in milliseconds.
     pub critical_ms: u64,
 }
 
-/// Draws a run; of a large plan, steps that follow each other are one box, except in the group `open`.
+/// Draws a run; of a large plan, steps following each other are one box, except in the group `open`.
 pub(super) fn run_graph(
     plan: &Plan,
     record: &RunRecord,
@@ -114,7 +114,7 @@ fn nested_runs(record: &RunRecord) -> BTreeMap<String, Vec<String>> {
     nested
 }
 
-/// Returns, for each step, a line for each round that it runs in again, with the alternative that it switches to.
+/// Returns, for each step, a line for each round it runs in again, with the alternative it switches to.
 fn round_marks(rounds: &[Round]) -> BTreeMap<&str, Vec<String>> {
     let mut marks: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for round in rounds {

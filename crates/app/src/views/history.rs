@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::{
     StateReader,
-    calendar::{CalendarMonth, calendar},
+    calendar::{CalendarMonth, CalendarPage},
     goals::goal_listings_of,
     state_reader,
 };
@@ -13,15 +13,12 @@ use crate::{
 };
 use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::ReconciliationPart;
-use wf_model::schedule::DstNote;
+use wf_model::{Goal, schedule::DstNote};
 use wf_store::{ReconciliationRow, SlotRow, StoreReader};
 
 /// The most entries of a page, and the most scheduled times to come.
 const HISTORY: usize = 200;
 const UPCOMING: usize = 20;
-
-/// The most rows of the ledger that a calendar is filled from.
-const CALENDAR_ROWS: usize = 5_000;
 
 /// A scheduled time of a goal, or a reconciliation that a person started.
 pub struct GoalHistoryEntry {
@@ -46,7 +43,7 @@ pub fn goal_history(
         return Ok(None);
     };
     let reader = reader.store();
-    let goal_id = reader.goals()?.into_iter().find(|row| row.id.as_str() == name).map(|row| row.id);
+    let goal_id = reader.goals().all()?.into_iter().find(|row| row.id.as_str() == name).map(|row| row.id);
     let id = goal_id.map_or_else(|| load_by_name(caller, name).map(|(_, goal)| goal.id.clone()), Ok)?;
     recorded_history(reader, &id, limit).map(Some)
 }
@@ -57,14 +54,14 @@ fn recorded_history(
     limit: usize,
 ) -> Result<Vec<GoalHistoryEntry>, CommandError> {
     let mut entries: Vec<GoalHistoryEntry> = Vec::new();
-    for slot in reader.latest_slots(goal, limit)? {
+    for slot in reader.slots().latest(goal, limit)? {
         let row = match &slot.run {
-            Some(run) => reader.cycle(run)?,
+            Some(run) => reader.reconciliations().find(run)?,
             None => None,
         };
         entries.push(GoalHistoryEntry { at: slot.slot, slot: Some(slot), row, is_job: false });
     }
-    let cycles = reader.cycles(goal, limit)?.into_iter();
+    let cycles = reader.reconciliations().latest(goal, limit)?.into_iter();
     let rows = cycles.filter(|cycle| cycle.slot.is_none());
     entries.extend(rows.map(|cycle| GoalHistoryEntry {
         at: cycle.started_at,
@@ -77,7 +74,7 @@ fn recorded_history(
     for entry in &mut entries {
         let second = entry.row.as_ref().and_then(|cycle| cycle.repair.as_ref());
         // Retention may have removed the run.
-        let row = second.and_then(|run| reader.run(run).ok());
+        let row = second.and_then(|run| reader.runs().get(run).ok());
         entry.is_job = row.is_some_and(|row| row.goal == Some(ReconciliationPart::Job));
     }
     Ok(entries)
@@ -144,7 +141,7 @@ pub struct UpcomingSlot {
     /// The same in the zone of its rule.
     pub local: String,
     pub zone: String,
-    /// The clock change that it falls into.
+    /// The clock change it falls into.
     pub note: Option<DstNote>,
 }
 
@@ -158,9 +155,7 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
     };
     let (mut history, mut upcoming, mut shown_month) = (Vec::new(), Vec::new(), None);
     if let Ok(goal) = &listing.file.goal {
-        let mut rows = Vec::new();
         if let Some(reader) = reader {
-            rows = reader.latest_slots(&goal.id, CALENDAR_ROWS)?;
             history = recorded_history(reader, &goal.id, HISTORY)?
                 .iter()
                 .rev()
@@ -168,7 +163,7 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
                 .collect();
         }
         let mut at = caller.host().now();
-        shown_month = Some(calendar(goal, &rows, month, at));
+        shown_month = Some(calendar_month(goal, month, reader, at)?);
         while let Some(slot) = goal.timing.next(at).filter(|_| upcoming.len() < UPCOMING) {
             let zone = goal.timing.zone_of(&slot);
             at = slot.at;
@@ -178,6 +173,26 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
     }
     let autonomy = goal_autonomy(caller, reader, &listing.file.path);
     Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month, autonomy }))
+}
+
+/// Returns a month of a goal, as the ledger and its schedule have it.
+fn calendar_month(
+    goal: &Goal,
+    month: &str,
+    reader: Option<&StoreReader>,
+    now: Moment,
+) -> Result<CalendarMonth, CommandError> {
+    let page = CalendarPage::new(goal, month, now);
+    let (from, until) = page.span();
+    let slots = reader.map(StoreReader::slots);
+    let recorded_since = slots.map_or(Ok(None), |slots| slots.first(&goal.id))?;
+    if page.is_dense() {
+        let tallies = slots.map_or_else(|| Ok(Vec::new()), |slots| slots.tallies(&goal.id, from, until))?;
+        return Ok(page.by_hour(&tallies, recorded_since));
+    }
+    let rows =
+        slots.map_or_else(|| Ok(Vec::new()), |slots| slots.between(&goal.id, Some(from), Some(until)))?;
+    Ok(page.by_day(&rows, recorded_since))
 }
 
 /// Returns what a goal may do unattended, as `wf goal autonomy --json` has it; `None` if its file or its approval cannot be

@@ -1,4 +1,4 @@
-//! The inbox of a workspace: the requests, suggestions, secrets and notices that wait for people.
+//! The inbox of a workspace: the requests, suggestions, secrets and notices waiting for people.
 
 use serde::Serialize;
 
@@ -6,10 +6,10 @@ use super::{RequestView, StateReader, SuggestionRecord, open_requests, open_sugg
 use crate::{
     Caller, CommandError,
     connections::{SecretPrompt, waiting_secrets},
-    goals::{check_goals_scheduled, ending_approvals},
+    goals::{GoalFinding, check_goals_scheduled, ending_approvals},
     state::{
         call_findings::RecordedCalls,
-        doctor::{DoctorFinding, DoctorStatus, find_interrupted_runs},
+        doctor::{DoctorStatus, find_interrupted_runs},
         queue::{QueueEntry, QueueState, QueueSubject, queue_entries},
     },
 };
@@ -18,13 +18,13 @@ use wf_base::{remedy::UserAction, time::Moment};
 /// The inbox of a workspace: all that waits for people.
 #[derive(Debug, Serialize)]
 pub struct InboxView {
-    /// The requests that nobody has answered, the one that expires first before the others.
+    /// The open requests, the one expiring first before the others.
     pub requests: Vec<RequestView>,
-    /// The suggestions that nobody has decided about.
+    /// The undecided suggestions.
     pub suggestions: Vec<SuggestionRecord>,
-    /// The secrets that setups of connections wait for.
+    /// The secrets awaited by setups of connections.
     pub secrets: Vec<SecretPrompt>,
-    /// The notices of things that need attention, and are no requests.
+    /// The notices of other things needing attention.
     pub notices: Vec<Notice>,
 }
 
@@ -45,7 +45,7 @@ pub struct Notice {
     pub text: String,
     /// The command that helps.
     pub command: String,
-    /// The page that shows more.
+    /// The page with more.
     pub page: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub fn notices(
 ) -> Result<Vec<Notice>, CommandError> {
     let (now, words) = (caller.host().now(), &|action: &UserAction| caller.action_words(action));
     let mut notices: Vec<Notice> =
-        check_goals_scheduled(caller).iter().filter_map(|finding| goal_notice(words, finding)).collect();
+        check_goals_scheduled(caller).into_iter().filter_map(|finding| goal_notice(words, finding)).collect();
     notices.extend(standing_approval_notices(caller));
     let reader = reader.map(StateReader::store);
     let breakers = reader.map(RecordedCalls::of_state).unwrap_or_default().open_breakers(now);
@@ -84,18 +84,17 @@ pub fn notices(
 }
 
 /// Returns the notice of a finding about goals, if it is none of health.
-fn goal_notice(words: ActionWords<'_>, finding: &DoctorFinding) -> Option<Notice> {
-    let action = match finding.name {
-        _ if finding.health == DoctorStatus::Good => return None,
-        "daemon" => UserAction::StartDaemon,
-        _ => UserAction::ListGoals,
-    };
-    let text = finding.found.clone();
-    let command = words(&action);
-    Some(Notice { subject: finding.name, text, command, page: Some("/goals".into()) })
+fn goal_notice(words: ActionWords<'_>, goal_finding: GoalFinding) -> Option<Notice> {
+    let GoalFinding { finding, action } = goal_finding;
+    (finding.health != DoctorStatus::Good).then(|| Notice {
+        subject: finding.name,
+        text: finding.found,
+        command: words(&action),
+        page: Some("/goals".into()),
+    })
 }
 
-/// Returns the notice of an entry of the queue that was given up. Failed goals are shown as such.
+/// Returns the notice of an abandoned entry of the queue. Failed goals are shown as such.
 fn dead_letter_notice(words: ActionWords<'_>, entry: &QueueEntry) -> Option<Notice> {
     let QueueSubject::Notification { goal, tries, .. } = &entry.subject else {
         return None;
@@ -131,17 +130,20 @@ fn standing_approval_notices(caller: &dyn Caller) -> impl Iterator<Item = Notice
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::doctor::DoctorFinding;
     use wf_base::name::PlanId;
 
     #[test]
     fn only_what_is_not_good_is_noticed() {
-        let finding = |name, health| DoctorFinding::new(name, health, "so".into());
+        let finding = |health| GoalFinding {
+            finding: DoctorFinding::new("daemon", health, "so".into()),
+            action: UserAction::StartDaemon,
+        };
         let words = |action: &UserAction| format!("{action:?}");
-        assert_eq!(goal_notice(&words, &finding("daemon", DoctorStatus::Good)), None);
-        let daemon = goal_notice(&words, &finding("daemon", DoctorStatus::Weak)).unwrap();
-        assert_eq!((daemon.subject, daemon.command.as_str()), ("daemon", "StartDaemon"));
-        let broken = goal_notice(&words, &finding("goal", DoctorStatus::Weak)).unwrap();
-        assert_eq!((broken.text.as_str(), broken.command.as_str()), ("so", "ListGoals"));
+        assert_eq!(goal_notice(&words, finding(DoctorStatus::Good)), None);
+        let daemon = goal_notice(&words, finding(DoctorStatus::Weak)).unwrap();
+        assert_eq!((daemon.subject, daemon.text.as_str()), ("daemon", "so"));
+        assert_eq!(daemon.command, "StartDaemon");
     }
 
     #[test]

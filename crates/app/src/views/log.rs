@@ -12,10 +12,10 @@ use wf_store::{RunState, StoreReader};
 /// The most lines of a tail.
 const MAX_LINES: usize = 2_000;
 
-/// The most bytes of a part of a log, and of a line that is held back while it is incomplete.
+/// The most bytes of a part of a log, and of a line held back while it is incomplete.
 const MAX_PART_BYTES: usize = 64 * 1024;
 
-/// The bytes before the end of a log with which a reader begins who asks for no place in it.
+/// The bytes before the end of a log for a reader without a place in it.
 const RECENT_BYTES: u64 = 64 * 1024;
 
 /// The end of the output of an attempt.
@@ -51,7 +51,7 @@ pub enum LogStart {
 pub struct LogPart {
     /// The lines, safe to show.
     pub text: String,
-    /// The offset from which a reader goes on who has seen this part. It stays the same once a log is so long that its
+    /// The offset of the next part for a reader. It stays the same once a log is so long that its
     /// middle is left out: what follows is then read again.
     pub offset: u64,
     /// True if it begins what follows that offset: a reader who has more than that forgets it.
@@ -67,11 +67,11 @@ pub struct LogFeed {
     attempt: Attempt,
     logs: Arc<RunLogs>,
     follower: LogFollower,
-    /// The bytes that are left out at the beginning.
+    /// The omitted bytes at the beginning.
     skipped: u64,
     /// True until the first line end, if the beginning is within a line.
     is_within_line: bool,
-    /// The offset behind the last line that was returned.
+    /// The offset behind the last returned line.
     offset: u64,
     /// The bytes that were read and not returned.
     pending: Vec<u8>,
@@ -108,7 +108,7 @@ pub fn log_feed(
     };
     let attempt = Attempt { task_id, attempt };
     let reader = reader.store();
-    if reader.attempt(&run, &attempt)?.is_none() {
+    if reader.attempts().find(&run, &attempt)?.is_none() {
         return Ok(None);
     }
     let logs = RunLogs::new(reader.folder().run(&run));
@@ -143,9 +143,9 @@ impl LogFeed {
             return Ok(true);
         };
         let reader = reader.store();
-        let attempt = reader.attempt(&self.run, &self.attempt)?;
+        let attempt = reader.attempts().find(&self.run, &self.attempt)?;
         let has_ended = attempt.is_none_or(|row| row.ended.is_some());
-        Ok(has_ended || reader.run(&self.run)?.state != RunState::Running)
+        Ok(has_ended || reader.runs().get(&self.run)?.state != RunState::Running)
     }
 
     /// Returns the lines that came since the last call; `None` if there are none. `is_over` says that no more can come, so
@@ -198,7 +198,7 @@ impl LogFeed {
         Ok(())
     }
 
-    /// Holds bytes, without those that are left out.
+    /// Holds bytes, without the omitted ones.
     fn take(&mut self, bytes: &[u8]) {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let dropped = self.skipped.min(length);

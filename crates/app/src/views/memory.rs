@@ -50,10 +50,10 @@ pub fn memory_view(caller: &dyn Caller, words: &str) -> Result<MemoryView, Comma
     let now = caller.host().now();
     let query = NoteQuery { words: words.to_owned(), scope: NoteScope::All, ..NoteQuery::default() };
     let reader = reader.store();
-    let mut notes = rank(reader.find_notes(&query)?, now);
+    let mut notes = rank(reader.memory().find_notes(&query)?, now);
     let total = notes.len();
     notes.truncate(PAGE_NOTES);
-    let megrams = reader.memory(&MegramSelection::All)?;
+    let megrams = reader.memory().megrams(&MegramSelection::All)?;
     let all_clusters = cluster_knowledge(&megrams, now);
     let knowledge = all_clusters.iter().filter(|cluster| has_word(cluster, words)).take(PAGE_CLUSTERS);
     let clusters = knowledge.filter_map(|cluster| {
@@ -82,16 +82,20 @@ pub fn memory_item_view(caller: &dyn Caller, id: &str) -> Result<Option<MemoryIt
     let note_query = NoteQuery { scope: NoteScope::All, ..NoteQuery::default() };
     let raw = NoteQuery { raw: true, ..note_query.clone() };
     for query in [note_query, raw] {
-        let matches =
-            reader.find_notes(&query)?.into_iter().filter(|note_match| is_named(&note_match.note)).collect();
+        let matches = reader
+            .memory()
+            .find_notes(&query)?
+            .into_iter()
+            .filter(|note_match| is_named(&note_match.note))
+            .collect();
         if let Some(note) = rank(matches, now).pop() {
             return Ok(Some(MemoryItemView { note: Some(note), cluster: None }));
         }
     }
-    let megrams = reader.memory(&MegramSelection::Id(id.to_owned()))?;
+    let megrams = reader.memory().megrams(&MegramSelection::Id(id.to_owned()))?;
     let Some(megram) = megrams.iter().find(|megram| megram.id.to_string() == id) else {
         return Ok(None);
     };
-    let cluster = reader.memory(&MegramSelection::Cluster(megram.tags.clone()))?;
+    let cluster = reader.memory().megrams(&MegramSelection::Cluster(megram.tags.clone()))?;
     Ok(Some(MemoryItemView { note: None, cluster: Some(cluster_explanation(&cluster, now)) }))
 }

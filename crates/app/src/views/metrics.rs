@@ -18,12 +18,12 @@ pub fn metrics_text(
     let reader = state_reader(caller)?;
     let reader = reader.as_ref().map(StateReader::store);
     if let Some(reader) = reader {
-        if reader.log_end()?.is_none_or(|end| end.seq < metrics.last()) {
+        if reader.log().end()?.is_none_or(|end| end.seq < metrics.last()) {
             // Another state has been restored in its place.
             *metrics = WorkspaceMetrics::default();
         }
         loop {
-            let rows = reader.log(metrics.last(), BATCH)?;
+            let rows = reader.log().rows(metrics.last(), BATCH)?;
             for row in &rows {
                 metrics.add(row);
             }

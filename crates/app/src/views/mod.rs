@@ -35,7 +35,7 @@ pub use activity::{ActivityLine, ActivityPage, ActivityQuery, activity_page};
 pub use audit::{
     AuditPage, AuditQuery, AuditRecordView, AuditVerification, audit_page, audit_record, audit_verification,
 };
-pub use calendar::{CalendarDay, CalendarMonth, CalendarSlot};
+pub use calendar::{CalendarDay, CalendarMonth, CalendarSlot, DayHours, HourCell};
 pub use connections::{ConnectionView, connection_views};
 pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};

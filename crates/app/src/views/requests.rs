@@ -25,9 +25,9 @@ pub struct RequestView {
     pub run: RunId,
     /// Its number in that run.
     pub number: u32,
-    /// The outermost run that it belongs to.
+    /// The outermost run it belongs to.
     pub top: RunId,
-    /// The step that waits, below those above it; `run`: the run itself.
+    /// The waiting step, below those above it; `run`: the run itself.
     pub name: String,
     /// The plan of the run.
     pub plan: String,
@@ -35,13 +35,13 @@ pub struct RequestView {
     pub is_question: bool,
     /// The risk of what may happen after a yes.
     pub risk: Option<ActionRisk>,
-    /// The values that are shown with it and covered by the approval.
+    /// The values shown with it and covered by the approval.
     pub values: Vec<ShownValue>,
-    /// The answers beyond yes and no that are permitted.
+    /// The permitted answers beyond yes and no.
     pub options: Option<AnswerOptions>,
     /// The card: its kind, its reason, and the result of each answer.
     pub card: RequestCard,
-    /// The number of answers that are recorded. The run has not read them, or they do not suffice.
+    /// The number of recorded answers. The run has not read them, or they do not suffice.
     pub answers: usize,
     /// Everything that the decision covers, as `wf approve` shows it.
     pub text: String,
@@ -56,11 +56,11 @@ pub struct ShownValue {
     pub text: String,
 }
 
-/// Returns the requests that wait: first those that nobody has answered, the one that expires first before the others.
+/// Returns the waiting requests: first the open ones, the one expiring first before the others.
 pub fn open_requests(reader: &StateReader) -> Result<Vec<RequestView>, CommandError> {
-    let filter = RunFilter { plan: None, state: Some(RunState::Running), nested: false, session: None };
+    let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let mut open = Vec::new();
-    for row in reader.store().runs(usize::MAX, &filter)? {
+    for row in reader.store().runs().list(usize::MAX, &filter)? {
         if row.pending_approvals > 0 {
             open.extend(open_requests_of(reader, &row.id)?);
         }
@@ -83,12 +83,15 @@ impl RequestView {
     /// Describes a request.
     fn of(reader: &StateReader, request: &RunApprovalRequest) -> Result<Self, CommandError> {
         let store = reader.store();
-        let (row, approval_request) = (store.run(&request.run)?, &request.request);
-        let events = store.facts_apart(&request.run, &REQUEST_TEXT_EVENTS)?;
+        let (row, approval_request) = (store.runs().get(&request.run)?, &request.request);
+        let events = store.events().apart(&request.run, &REQUEST_TEXT_EVENTS)?;
         let evidence = if approval_request.covers_steps.is_empty() {
             Vec::new()
         } else {
-            recorded_evidence(&store.facts(&request.run, &EVIDENCE_EVENTS)?, &approval_request.covers_steps)
+            recorded_evidence(
+                &store.events().of_kinds(&request.run, &EVIDENCE_EVENTS)?,
+                &approval_request.covers_steps,
+            )
         };
         let plan = reader.plan(&request.run)?;
         let values = approval_request
@@ -105,7 +108,7 @@ impl RequestView {
             values: values.collect(),
             options: approval_request.answer.clone(),
             card: RequestCard::from_request(approval_request, plan.as_deref(), &evidence),
-            answers: store.answers(&request.run, approval_request.request)?.len(),
+            answers: store.approvals().answers(&request.run, approval_request.request)?.len(),
             text: plain(&approval_request_text(approval_request, &row, &events, &evidence)),
             plan: row.plan,
             ask: approval_request.clone(),

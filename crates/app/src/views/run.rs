@@ -12,7 +12,11 @@ use crate::{
     CommandError,
     state::{reader::StateReader, record::load_record_head},
 };
-use wf_base::{keyword::Keyword, name::RunId, time::Moment};
+use wf_base::{
+    keyword::Keyword,
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_core::{
     machine::{Attempt, ChildId, StepState, TaskId},
     undo::UndoOffer,
@@ -30,7 +34,7 @@ const PAGE_TASKS: usize = 200;
 const PAGE_ARTIFACTS: usize = 200;
 const PAGE_NESTED: usize = 200;
 
-/// The largest plan that is drawn, in bytes: a larger one alone would take longer to read than all else of a page.
+/// The largest plan to draw, in bytes: a larger one alone would take longer to read than all else of a page.
 const MAX_DRAWN_BYTES: u64 = 2_000_000;
 
 /// A choice of the tasks of a run.
@@ -40,7 +44,7 @@ pub struct StepFilter {
     pub state: Option<StepState>,
     /// The number of the page, from 0.
     pub page: usize,
-    /// The group of steps that is unfolded in the picture of a large plan.
+    /// The unfolded group of steps in the picture of a large plan.
     pub open: Option<usize>,
 }
 
@@ -56,22 +60,22 @@ impl StepFilter {
 pub struct RunView {
     /// The run as `wf show --json` has it, with the tasks of the page and the first artifacts, without attempts and checks.
     pub record: Value,
-    /// The word for the only state that is shown; `None`: every state.
+    /// The word for the only shown state; `None`: every state.
     pub state: Option<&'static str>,
     /// The number of tasks in each state.
     pub states: BTreeMap<&'static str, usize>,
-    /// The number of tasks that the filter permits.
+    /// The number of tasks permitted by the filter.
     pub found: usize,
     /// The number of the page, from 0.
     pub page: usize,
     pub last_page: usize,
     /// The runs nested in it, as `wf runs --json` has them, each with the `attempt` that it is nested in.
     pub nested: Vec<Value>,
-    /// The number of those that are not shown.
+    /// The number of the others.
     pub more_nested: usize,
-    /// The number of artifacts that are not shown.
+    /// The number of further artifacts.
     pub more_artifacts: usize,
-    /// The requests of the run that nobody has answered.
+    /// The open requests of the run.
     pub requests: Vec<RequestView>,
     /// Its plan as a picture, if that is still a valid plan.
     pub graph: Option<RunGraph>,
@@ -81,6 +85,8 @@ pub struct RunView {
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
     pub spending: Vec<ModelSpending>,
+    /// The first task that failed; absent: none did.
+    pub failure: Option<TaskView>,
     /// The means to undo it, and until when; absent: it cannot be undone, or not any more.
     pub undo: Option<UndoOffer>,
     /// True if a run of the same plan was recorded before it.
@@ -103,7 +109,7 @@ pub fn run_view(
         limit: PAGE_TASKS,
     };
     let store = reader.store();
-    let mut read = store.step_page(run, &selection)?;
+    let mut read = store.steps().page(run, &selection)?;
     let is_found = |state: &StepState| step_states.as_ref().is_none_or(|states| states.contains(state));
     let matching =
         read.states.iter().filter(|(state, _)| is_found(state)).map(|(_, count)| count).sum::<usize>();
@@ -111,7 +117,7 @@ pub fn run_view(
     let page = filter.page.min(last_page);
     if page < filter.page {
         selection.offset = page * PAGE_TASKS;
-        read = store.step_page(run, &selection)?;
+        read = store.steps().page(run, &selection)?;
     }
     let mut states = BTreeMap::new();
     for (state, count) in &read.states {
@@ -119,16 +125,20 @@ pub fn run_view(
     }
     record.steps = read.steps;
     let mut record = record.with_waiting_tasks();
-    let is_drawn = store.source_bytes(run)? <= MAX_DRAWN_BYTES;
+    let is_drawn = store.sources().size(run)? <= MAX_DRAWN_BYTES;
     let plan = if is_drawn { reader.plan(run)? } else { None };
-    let times = store.step_times(run)?;
+    let times = store.steps().times(run)?;
     let graph = plan.map(|plan| run_graph(&plan, &record, &times, filter.open));
-    let files = store.first_artifacts(run, PAGE_ARTIFACTS)?;
+    let files = store.artifacts().first(run, PAGE_ARTIFACTS)?;
     let more_artifacts = files.total.saturating_sub(files.artifacts.len());
     record.artifacts = files.artifacts;
     let spending = record.spending();
     let nested = take_nested(&mut record);
     record.agents.clear();
+    let failure = match &record.run.failed_step {
+        Some(step) => first_failure(reader, run, step)?,
+        None => None,
+    };
     let offer = record.run.undo.as_ref().filter(|offer| offer.decide(&record.undone_by, now).is_ok());
     let undo = offer.cloned();
     Ok(RunView {
@@ -141,14 +151,25 @@ pub fn run_view(
         more_nested: nested.len().saturating_sub(PAGE_NESTED),
         nested: nested.into_iter().take(PAGE_NESTED).collect(),
         more_artifacts,
+        failure,
         requests: if record.run.pending_approvals > 0 { open_requests_of(reader, run)? } else { Vec::new() },
         graph,
         is_drawn,
         plot: rounds_plot(&record.decisions.rounds),
         spending,
-        has_earlier: store.run_before(run)?.is_some(),
+        has_earlier: store.runs().before(run)?.is_some(),
         record: record.document(),
     })
+}
+
+/// Returns the first task of a step that failed, with its last attempt; `None`: none of it was recorded.
+fn first_failure(reader: &StateReader, run: &RunId, step: &Name) -> Result<Option<TaskView>, CommandError> {
+    let selection = StepSelection { states: Some(vec![StepState::Failed]), offset: 0, limit: PAGE_TASKS };
+    let failed = reader.store().steps().page(run, &selection)?.steps;
+    let Some(row) = failed.into_iter().find(|row| row.step == *step) else {
+        return Ok(None);
+    };
+    task_view(reader, run, &TaskId { step: row.step, item: row.item }.to_string())
 }
 
 /// Returns the state that is shown for a recorded one: in a run that waits, nothing runs.
@@ -181,16 +202,16 @@ pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option
         return Ok(None);
     };
     let store = reader.store();
-    let Some(step) = store.step(run, &place)? else {
+    let Some(step) = store.steps().find(run, &place)? else {
         return Ok(None);
     };
     let mut record = load_record_head(reader, run)?;
     record.steps = vec![step];
     let mut record = record.with_waiting_tasks();
-    record.attempts = store.attempts_of(run, &place)?;
-    record.checks = store.checks_of(run, &place)?;
+    record.attempts = store.attempts().of_task(run, &place)?;
+    record.checks = store.checks().of_task(run, &place)?;
     record.gaps = GapTrajectory::of_checks(&record.checks);
-    record.artifacts = store.artifacts_of(run, &place)?;
+    record.artifacts = store.artifacts().of_task(run, &place)?;
     record.agents.retain(|calls| calls.attempt.task_id == place);
     let attempts = record.attempts.iter().map(|row| Attempt { task_id: place.clone(), attempt: row.attempt });
     let logs = attempts.map(|attempt| log_tail(store, run, &attempt)).collect::<Result<_, _>>()?;

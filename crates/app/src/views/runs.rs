@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::state_reader;
 use crate::{Caller, CommandError};
-use wf_base::{keyword::Keyword, name::PlanId};
+use wf_base::{keyword::Keyword, name::PlanId, time::Moment};
 use wf_core::machine::RunOutcome;
 use wf_report::record::{RunLifecycle, write_lifecycle};
 use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader};
@@ -17,6 +17,8 @@ pub struct RunQuery {
     pub plan: String,
     /// The word for their state; empty: every state.
     pub state: String,
+    /// True if the checks of goals are listed, too.
+    pub has_checks: bool,
     /// The number of the page, from 0.
     pub page: usize,
 }
@@ -28,6 +30,8 @@ pub struct RunPage {
     pub runs: Vec<Value>,
     /// True if there are older ones.
     pub has_more: bool,
+    /// The number of checks of goals that began since the last of them, and are not listed.
+    pub hidden_checks: u64,
 }
 
 /// Returns a page of runs, newest first; none if no run can be meant.
@@ -36,14 +40,19 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
         return Ok(RunPage::default());
     };
     let before = query.page.saturating_mul(PAGE_RUNS);
-    let limit = if filter.state == Some(RunState::Running) { usize::MAX } else { before + PAGE_RUNS + 1 };
-    let mut rows = with_owners(reader.store(), reader.store().runs(limit, &filter)?)?;
+    let end = before.saturating_add(PAGE_RUNS);
+    let limit = if filter.state == Some(RunState::Running) { usize::MAX } else { end.saturating_add(1) };
+    let mut rows = with_owners(reader.store(), reader.store().runs().list(limit, &filter)?)?;
     if filter.state == Some(RunState::Running) {
         rows.retain(|(row, owner)| RunLifecycle::of(row, *owner).as_str() == query.state);
     }
-    let has_more = rows.len() > before + PAGE_RUNS;
+    let has_more = rows.len() > end;
     let rows: Vec<_> = rows.into_iter().skip(before).take(PAGE_RUNS).collect();
-    Ok(RunPage { runs: run_documents(&rows), has_more })
+    // On the last page, all that are older count, too.
+    let since = rows.last().filter(|_| has_more).map_or(Moment::from_millis(0), |(row, _)| row.created);
+    let is_whole = query.has_checks || filter.state.is_some() || query.page > 0;
+    let hidden_checks = if is_whole { 0 } else { reader.store().runs().count_checks(since, &filter)? };
+    Ok(RunPage { runs: run_documents(&rows), has_more, hidden_checks })
 }
 
 /// Returns the filter of the store; `None` if a word of the query is none.
@@ -54,10 +63,10 @@ fn filter_of(query: &RunQuery) -> Option<RunFilter> {
         "running" | "waiting" | "interrupted" => Some(RunState::Running),
         word => Some(RunState::Ended(RunOutcome::from_word(word)?)),
     };
-    Some(RunFilter { plan, state, nested: false, session: None })
+    Some(RunFilter { plan, state, no_checks: !query.has_checks, ..RunFilter::default() })
 }
 
-/// Pairs runs with the processes that work on them.
+/// Pairs runs with the processes working on them.
 pub(super) fn with_owners(
     reader: &StoreReader,
     runs: Vec<RunRow>,
@@ -65,7 +74,7 @@ pub(super) fn with_owners(
     let mut owned = Vec::with_capacity(runs.len());
     for row in runs {
         let owner = match row.state {
-            RunState::Running => reader.owner(&row.id)?,
+            RunState::Running => reader.leases().owner(&row.id)?,
             RunState::Ended(_) => None,
         };
         owned.push((row, owner));

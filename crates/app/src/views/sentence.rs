@@ -1,4 +1,4 @@
-//! Sentences about what happened, from the facts that the log has. Pure: a fact and what is known about its run give a sentence.
+//! Sentences about what happened, from the facts in the log. Pure: a fact and the names of its run give a sentence.
 
 use wf_base::{
     digest::Sha256Digest,
@@ -20,7 +20,7 @@ pub struct ActivitySentence {
     pub people: Vec<String>,
 }
 
-/// The facts about a run that a sentence names.
+/// The facts about a run for a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToldRun<'a> {
     /// The id of its plan.

@@ -21,7 +21,7 @@ pub struct SkillListing {
     pub path: String,
     /// Its description; absent: it does not load.
     pub description: Option<String>,
-    /// The skill of the same name that takes precedence.
+    /// The skill of the same name taking precedence.
     pub shadowed_by: Option<String>,
     /// The findings because of which it does not load, and the mistakes that do not prevent that.
     pub findings: Vec<String>,

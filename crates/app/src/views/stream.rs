@@ -11,7 +11,7 @@ use wf_store::RunFilter;
 /// The most runs of an overview.
 const STREAM_RUNS: usize = 30;
 
-/// An overview: the latest runs, the goals, and the requests and secrets that wait for people.
+/// An overview: the latest runs, the goals, and the requests and secrets waiting for people.
 #[derive(Debug, Serialize)]
 pub struct StreamView {
     /// All that waits for people.
@@ -31,8 +31,11 @@ pub fn stream_view(caller: &dyn Caller) -> Result<StreamView, CommandError> {
         .collect();
     let runs = match &reader {
         Some(reader) => {
-            let filter = RunFilter { plan: None, state: None, nested: false, session: None };
-            run_documents(&runs::with_owners(reader.store(), reader.store().runs(STREAM_RUNS, &filter)?)?)
+            let filter = RunFilter { no_checks: true, ..RunFilter::default() };
+            run_documents(&runs::with_owners(
+                reader.store(),
+                reader.store().runs().list(STREAM_RUNS, &filter)?,
+            )?)
         }
         None => Vec::new(),
     };

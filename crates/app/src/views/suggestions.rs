@@ -6,9 +6,9 @@ use crate::{CommandError, state::reader::StateReader};
 use wf_base::name::{PlanId, RunId};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 
-/// Returns the suggestions that nobody has decided about, oldest first.
+/// Returns the undecided suggestions, oldest first.
 pub fn open_suggestions(reader: &StateReader) -> Result<Vec<SuggestionRecord>, CommandError> {
-    Ok(reader.store().suggestions(Some(SuggestionState::Pending))?)
+    Ok(reader.store().suggestions().list(Some(SuggestionState::Pending))?)
 }
 
 /// A row of the table `suggestions`, as the log has it: the values of its columns, in order.
@@ -32,7 +32,7 @@ pub(super) struct RecordedSuggestionRow {
 }
 
 impl RecordedSuggestionRow {
-    /// Returns the run that it started, or else the one that made it.
+    /// Returns the run it started, or else its maker.
     pub(super) fn run(&self) -> RunId {
         RunId::from_stored(self.started.clone().unwrap_or_else(|| self.run.clone()))
     }

@@ -229,7 +229,7 @@ pub(crate) const ROWS: usize = 1000;
 pub(crate) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
     let mut after = after;
     loop {
-        let rows = reader.log(after, ROWS)?;
+        let rows = reader.log().rows(after, ROWS)?;
         let is_unpublished = |row: &LogRow| {
             let fact = row.state.as_ref().map(|event| &event.fact);
             matches!(

@@ -17,7 +17,7 @@ const PLACES: usize = 10_000;
 
 /// Returns the number of the last event of a database; 0: there is none that can be read.
 fn last_event(state: &Path) -> u64 {
-    let end = StoreReader::open(state).and_then(|reader| reader.log_end());
+    let end = StoreReader::open(state).and_then(|reader| reader.log().end());
     end.ok().flatten().map_or(0, |end| end.seq)
 }
 
@@ -139,7 +139,7 @@ impl AuditedDatabase {
         if is_restored {
             return Ok(());
         }
-        let kept = reader.map(StoreReader::first_kept_run).transpose()?.flatten();
+        let kept = reader.map(|reader| reader.log().first_kept_run()).transpose()?.flatten();
         let base = self.base_anchor.map_or(0, |base| base.seq);
         if let Some(run) = kept.filter(|run| *run <= base) {
             self.evidence.push(TamperEvidence::PrunedTooFar { to, run });
@@ -165,7 +165,7 @@ impl AuditedDatabase {
             Err(error) => return Err(error),
         };
         // Events may be added meanwhile, which the next verification is about.
-        let end = reader.log_end()?;
+        let end = reader.log().end()?;
         match verify_chain_after(&reader, verified_position) {
             Ok(Ok(_)) => {
                 let faults = examine_after(&reader, verified_position.map_or(0, |event| event.seq))?;
@@ -177,7 +177,7 @@ impl AuditedDatabase {
             }
             Err(error) => return Err(error),
         }
-        self.compare(&reader, reader.log_end()?.map_or(0, |end| end.seq))?;
+        self.compare(&reader, reader.log().end()?.map_or(0, |end| end.seq))?;
         Ok(end)
     }
 
@@ -198,7 +198,7 @@ impl AuditedDatabase {
         let (has, base) = (self.end(), self.base_anchor.map_or(0, |base| base.seq));
         let mut after = base.saturating_sub(1);
         'all: loop {
-            let places = reader.log_places(after, PLACES)?;
+            let places = reader.log().positions(after, PLACES)?;
             for place in &places {
                 after = place.seq;
                 if self.hash(place.seq).is_some_and(|hash| hash != place.hash) {
@@ -250,7 +250,7 @@ impl AuditedDatabase {
             return Ok(());
         };
         let now = match reader {
-            Some(reader) => reader.log_places(then.seq.saturating_sub(1), 1)?,
+            Some(reader) => reader.log().positions(then.seq.saturating_sub(1), 1)?,
             None => Vec::new(),
         };
         let now = now.first().filter(|now| now.seq == then.seq);

@@ -313,7 +313,7 @@ fn lifecycle_body(
 pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
     let end = StoreReader::open(state).and_then(|reader| {
         let unheard = only_unpublished(&reader, 0)?;
-        Ok(reader.log_end()?.filter(|_| !unheard))
+        Ok(reader.log().end()?.filter(|_| !unheard))
     });
     LogCreatedBody { end: end.ok().flatten().map(|end| LogAnchor { seq: end.seq, hash: end.hash }) }
 }

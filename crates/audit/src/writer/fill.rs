@@ -57,7 +57,7 @@ impl AuditBackfill {
                 return Ok(());
             }
             let rows = match self.open()? {
-                Some(reader) => reader.log(reached, most)?,
+                Some(reader) => reader.log().rows(reached, most)?,
                 None => return Ok(()),
             };
             let more = rows.len() == most;
@@ -101,7 +101,7 @@ impl AuditBackfill {
         let mut above = Some(parent.clone());
         while let (Some((outer, attempt)), Some(reader)) = (above, &self.reader) {
             path.push(attempt.split('#').next().unwrap_or_default().to_owned());
-            above = reader.run(&outer)?.parent;
+            above = reader.runs().get(&outer)?.parent;
         }
         path.reverse();
         self.paths.insert(run.clone(), path.clone());

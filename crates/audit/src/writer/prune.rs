@@ -51,7 +51,7 @@ pub fn prune(state: &Path, retention: RunRetention, now: Moment) -> Result<(), S
     if ends.is_empty() {
         return Ok(());
     }
-    let oldest = StoreReader::open(state)?.first_kept_run()?;
+    let oldest = StoreReader::open(state)?.log().first_kept_run()?;
     ends.truncate(count_prunable(&ends, oldest, retention.max_age.map(|age| subtract(now, age))));
     let (Some(first), Some(last)) = (ends.first(), ends.last()) else { return Ok(()) };
     let body = SegmentsPrunedBody { from: first.first, to: last.last, hash: last.hash };

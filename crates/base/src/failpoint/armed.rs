@@ -26,9 +26,13 @@ enum CrashPlan {
 static PLAN: OnceLock<CrashPlan> = OnceLock::new();
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
-/// Applies the value of `WF_CRASH`, if it names the process of this role. The error describes an
-/// invalid value.
-pub fn arm(text: &str, role: &str) -> Result<(), String> {
+/// A value of `WF_CRASH` that is not valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("WF_CRASH={0}: write ROLE:NUMBER, ROLE:panic=NUMBER, ROLE:stop=NUMBER or ROLE:list=FILE")]
+pub struct CrashPlanError(String);
+
+/// Applies the value of `WF_CRASH`, if it names the process of this role.
+pub fn arm(text: &str, role: &str) -> Result<(), CrashPlanError> {
     if cfg!(debug_assertions)
         && let Some(plan) = parse(text, role)?
     {
@@ -72,10 +76,8 @@ fn pass_point(plan: &CrashPlan, name: &str) {
 }
 
 /// Reads `ROLE:NUMBER`, `ROLE:panic=NUMBER`, `ROLE:stop=NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
-fn parse(text: &str, role: &str) -> Result<Option<CrashPlan>, String> {
-    let wrong = || {
-        format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER, ROLE:stop=NUMBER or ROLE:list=FILE")
-    };
+fn parse(text: &str, role: &str) -> Result<Option<CrashPlan>, CrashPlanError> {
+    let wrong = || CrashPlanError(text.to_owned());
     let (owner, plan) = text.split_once(':').ok_or_else(wrong)?;
     if owner != role {
         return Ok(None);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::machine::AttemptFeedback;
 use serde_json::{Value, json};
-use wf_base::exact_json;
+use wf_base::{exact_json, name::Name};
 use wf_model::{AgentSkill, InteractionMode, JsonObject, Persona, RequiredOutput, UniqueKeyJson};
 
 /// The instructions every agent gets.
@@ -227,38 +227,43 @@ fn answer_schema(outputs: &[RequiredOutput]) -> Option<Value> {
     }))
 }
 
-/// Reads the outputs of a step from the answer of a model: one JSON object, optionally in a single fenced block. The
-/// error is one sentence for the model.
+/// Reads the outputs of a step from the answer of a model: one JSON object, optionally in a single fenced block.
 pub fn read_answer(text: &str, outputs: &[RequiredOutput]) -> Result<JsonObject, AnswerMistake> {
     if outputs.is_empty() {
         return Ok(JsonObject::new());
     }
-    let UniqueKeyJson(answer) = exact_json::read(unfence(text))
-        .map_err(|error| AnswerMistake(format!("the answer is not a single JSON object: {error}")))?;
+    let UniqueKeyJson(answer) = exact_json::read(unfence(text))?;
     let Value::Object(answer) = answer else {
-        return Err(AnswerMistake("the answer is not a JSON object".into()));
+        return Err(AnswerMistake::NotObject);
     };
-    for output in outputs {
-        let name = output.name.as_str();
-        let mistake = match answer.get(name) {
-            None => Some(format!("`{name}` is missing")),
-            Some(value) => output.schema.first_mistake(value).map(|mistake| format!("`{name}`: {mistake}")),
-        };
-        if let Some(mistake) = mistake {
-            return Err(AnswerMistake(mistake));
+    for RequiredOutput { name, schema } in outputs {
+        let value = answer.get(name.as_str()).ok_or_else(|| AnswerMistake::Missing(name.clone()))?;
+        if let Some(mistake) = schema.first_mistake(value) {
+            return Err(AnswerMistake::Misfit { name: name.clone(), mistake });
         }
     }
     if let Some(name) = answer.keys().find(|name| !outputs.iter().any(|output| output.name.as_str() == *name))
     {
-        return Err(AnswerMistake(format!("`{name}` is not an output of the step")));
+        return Err(AnswerMistake::UnknownOutput(name.clone()));
     }
     Ok(answer)
 }
 
-/// The mistake in the answer of a model, in one sentence.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct AnswerMistake(String);
+/// The mistake in the answer of a model, in one sentence for it.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerMistake {
+    #[error("the answer is not a single JSON object: {0}")]
+    NotJson(#[from] serde_json::Error),
+    #[error("the answer is not a JSON object")]
+    NotObject,
+    #[error("`{0}` is missing")]
+    Missing(Name),
+    /// A value is not as the step declares it.
+    #[error("`{name}`: {mistake}")]
+    Misfit { name: Name, mistake: String },
+    #[error("`{0}` is not an output of the step")]
+    UnknownOutput(String),
+}
 
 /// Returns the text of the single fenced block, if the text is one.
 pub(crate) fn unfence(text: &str) -> &str {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::agent::{DispatchRequest, ToolDefinition, tool_definition};
-use wf_base::name::{Name, PlanId};
+use wf_base::name::{Name, NameFormatError, PlanId};
 use wf_model::{AgentDispatch, AgentTool, ChildPlan, JsonObject, Plan, resolve_params, taint::taints};
 
 #[cfg(test)]
@@ -84,20 +84,43 @@ pub enum ChildChoice {
     Child(Name),
 }
 
-/// Reads a call of `dispatch`. A mistake is one sentence for the model.
+/// The mistake in a call of `dispatch` or `collect`, in one sentence for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChildRequestMistake {
+    #[error("this step may start no plan")]
+    NoPlans,
+    /// The step does not list the plan.
+    #[error("this step may not start the plan {called}; the plans are {}", .known.join(", "))]
+    UnlistedPlan {
+        /// The id, quoted.
+        called: String,
+        /// The plans, quoted.
+        known: Vec<String>,
+    },
+    #[error("`{plan}` needs the parameters {}: give them in `params`", .missing.join(", "))]
+    MissingParams { plan: String, missing: Vec<String> },
+    #[error("`{plan}` cannot begin: {}", .problems.join("; "))]
+    InvalidParams { plan: String, problems: Vec<String> },
+    #[error("the id of a run is not valid: {0}")]
+    InvalidId(#[from] NameFormatError),
+    #[error("`{0}` cannot be the id of a run: collect has another meaning for it")]
+    ReservedId(Name),
+}
+
+/// Reads a call of `dispatch`.
 pub fn read_dispatch(
     dispatch: Option<&AgentDispatch>,
     request: &DispatchRequest,
-) -> Result<ChildRequest, String> {
-    let dispatch = dispatch.ok_or("this step may start no plan")?;
+) -> Result<ChildRequest, ChildRequestMistake> {
+    let dispatch = dispatch.ok_or(ChildRequestMistake::NoPlans)?;
     let names = request.depends_on.iter().map(|id| child_id(id));
     let depends_on = names.collect::<Result<_, _>>()?;
     let (plan, params) = child_plan(dispatch, &request.plan, &request.params)?;
     Ok(ChildRequest::Dispatch(ChildStart { child: child_id(&request.id)?, plan, params, depends_on }))
 }
 
-/// Reads the argument of a call of `collect`. A mistake is one sentence for the model.
-pub fn read_collect(id: &str) -> Result<ChildRequest, String> {
+/// Reads the argument of a call of `collect`.
+pub fn read_collect(id: &str) -> Result<ChildRequest, ChildRequestMistake> {
     Ok(ChildRequest::Collect(match id {
         "ready" => ChildChoice::Ready,
         "all" => ChildChoice::All,
@@ -106,12 +129,10 @@ pub fn read_collect(id: &str) -> Result<ChildRequest, String> {
 }
 
 /// Reads the id of a child run.
-fn child_id(id: &str) -> Result<Name, String> {
-    match Name::parse(id) {
-        Ok(name) if !["ready", "all"].contains(&name.as_str()) => Ok(name),
-        Ok(name) => Err(format!("`{name}` cannot be the id of a run: collect has another meaning for it")),
-        Err(mistake) => Err(format!("the id of a run is not valid: {mistake}")),
-    }
+fn child_id(id: &str) -> Result<Name, ChildRequestMistake> {
+    let name = Name::parse(id)?;
+    let is_reserved = ["ready", "all"].contains(&name.as_str());
+    if is_reserved { Err(ChildRequestMistake::ReservedId(name)) } else { Ok(name) }
 }
 
 /// Returns the id of a plan that may be started, with its parameters.
@@ -119,20 +140,19 @@ fn child_plan(
     dispatch: &AgentDispatch,
     id: &str,
     given: &JsonObject,
-) -> Result<(PlanId, JsonObject), String> {
+) -> Result<(PlanId, JsonObject), ChildRequestMistake> {
     let Some(child) = dispatch.plan(id) else {
-        let known: Vec<String> =
-            dispatch.plans.iter().map(|child| format!("`{}`", child.plan.id())).collect();
-        let called = Value::String(id.chars().take(80).collect());
-        return Err(format!("this step may not start the plan {called}; the plans are {}", known.join(", ")));
+        let known = dispatch.plans.iter().map(|child| format!("`{}`", child.plan.id())).collect();
+        let called = Value::String(id.chars().take(80).collect()).to_string();
+        return Err(ChildRequestMistake::UnlistedPlan { called, known });
     };
     let missing = missing_params(&child.plan, given);
     if !missing.is_empty() {
-        return Err(format!("`{id}` needs the parameters {}: give them in `params`", missing.join(", ")));
+        return Err(ChildRequestMistake::MissingParams { plan: id.to_owned(), missing });
     }
     match resolve_params(&child.plan.parts().params, given) {
         Ok(params) => Ok((child.plan.id().clone(), params)),
-        Err(bad) => Err(format!("`{id}` cannot begin: {}", bad.problems.join("; "))),
+        Err(bad) => Err(ChildRequestMistake::InvalidParams { plan: id.to_owned(), problems: bad.problems }),
     }
 }
 

@@ -49,34 +49,59 @@ pub(crate) fn truncate_briefing(briefing: &mut String) {
     }
 }
 
-/// Reads the guidance in the answer of a planner. The error is one sentence, also for the model.
-pub fn read_guidance(answer: &str, restrictions: &PlannerRestrictions) -> Result<String, String> {
-    let UniqueKeyJson(said) = serde_json::from_str(super::unfence(answer))
-        .map_err(|error| format!("the answer is not a single JSON object: {error}"))?;
-    let members = said.as_object().ok_or("the answer is not a JSON object")?;
+/// The mistake in the answer of a planner, in one sentence, also for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum GuidanceMistake {
+    #[error("the answer is not a single JSON object: {0}")]
+    NotJson(#[from] serde_json::Error),
+    #[error("the answer is not a JSON object")]
+    NotObject,
+    #[error("unknown key `{}`: an answer has `guidance`", .0.escape_debug())]
+    UnknownKey(String),
+    #[error("`guidance` is missing, or not a string")]
+    Missing,
+    #[error("`guidance` {0}")]
+    Text(#[from] GuidanceTextMistake),
+    /// It names what is forbidden.
+    #[error("`guidance` names {0}")]
+    Forbidden(String),
+}
+
+/// The mistake in the text of guidance, as it follows the name of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuidanceTextMistake {
+    #[error("is empty")]
+    Empty,
+    #[error("has more than {GUIDANCE_CHARS} characters")]
+    TooLong,
+}
+
+/// Reads the guidance in the answer of a planner.
+pub fn read_guidance(answer: &str, restrictions: &PlannerRestrictions) -> Result<String, GuidanceMistake> {
+    let UniqueKeyJson(said) = serde_json::from_str(super::unfence(answer))?;
+    let members = said.as_object().ok_or(GuidanceMistake::NotObject)?;
     if let Some(key) = members.keys().find(|key| *key != "guidance") {
-        return Err(format!("unknown key `{}`: an answer has `guidance`", key.escape_debug()));
+        return Err(GuidanceMistake::UnknownKey(key.clone()));
     }
     let Some(Value::String(text)) = members.get("guidance") else {
-        return Err("`guidance` is missing, or not a string".into());
+        return Err(GuidanceMistake::Missing);
     };
-    let plain = plain_guidance(text).map_err(|mistake| format!("`guidance` {mistake}"))?;
+    let plain = plain_guidance(text)?;
     match first_forbidden(&plain, restrictions) {
-        Some(forbidden) => Err(format!("`guidance` names {forbidden}")),
+        Some(forbidden) => Err(GuidanceMistake::Forbidden(forbidden)),
         None => Ok(plain),
     }
 }
 
-/// Returns guidance without what a terminal interprets: it is shown beside facts, and must not look like them. The
-/// error follows the name of its key.
-pub(crate) fn plain_guidance(text: &str) -> Result<String, String> {
+/// Returns guidance without what a terminal interprets: it is shown beside facts, and must not look like them.
+pub(crate) fn plain_guidance(text: &str) -> Result<String, GuidanceTextMistake> {
     let plain = text.replace(|c: char| c.is_control() && c != '\n', " ");
     let plain = plain.trim();
     if plain.is_empty() {
-        return Err("is empty".into());
+        return Err(GuidanceTextMistake::Empty);
     }
     if plain.chars().count() > GUIDANCE_CHARS {
-        return Err(format!("has more than {GUIDANCE_CHARS} characters"));
+        return Err(GuidanceTextMistake::TooLong);
     }
     Ok(plain.to_owned())
 }
@@ -190,7 +215,7 @@ mod tests {
             (r#"{"guidance": "x", "guidance": "y"}"#, "not a single JSON object"),
             (long.as_str(), "more than 4000"),
         ] {
-            let said = read(wrong).unwrap_err();
+            let said = read(wrong).unwrap_err().to_string();
             assert!(said.contains(why), "{wrong}: {said}");
         }
     }
@@ -208,7 +233,7 @@ mod tests {
             ("run sed on main.c", "`sed`, which memory"),
             ("(make) it", "`plan/make`, which memory"),
         ] {
-            let said = read(wrong).unwrap_err();
+            let said = read(wrong).unwrap_err().to_string();
             assert!(said.contains(why), "{wrong}: {said}");
         }
         for right in ["use libcurl", "curly braces", "sed on other.c", "a makefile", "make-believe"] {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::{ToolCall, ToolDefinition};
 use wf_base::{digest::Sha256Digest, exact_json, name::Name};
-use wf_model::{McpServer, ValueSchema};
+use wf_model::{McpServer, SchemaError, ValueSchema};
 
 #[cfg(test)]
 mod tests;
@@ -137,13 +137,28 @@ pub struct McpRequest {
     pub arguments: Map<String, Value>,
 }
 
+/// The mistake in the arguments of a call, in one sentence for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum McpCallMistake {
+    #[error("the arguments of `{tool}` are not JSON: {cause}")]
+    NotJson { tool: String, cause: serde_json::Error },
+    #[error("the arguments of `{0}` must be a JSON object")]
+    NotObject(String),
+    /// They are not as the server wants them.
+    #[error("the arguments of `{tool}` do not conform to its schema: {mistake}")]
+    Misfit { tool: String, mistake: String },
+    /// The schema of the server cannot be read.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+}
+
 /// Parses a call of a model; `None` if it calls no tool of these servers. `definitions` are those the model was
-/// shown. A mistake is one sentence for the model.
+/// shown.
 pub fn parse_mcp_call(
     servers: &[McpServer],
     definitions: &[ToolDefinition],
     call: &ToolCall,
-) -> Option<Result<McpRequest, String>> {
+) -> Option<Result<McpRequest, McpCallMistake>> {
     let (server, tool) = servers.iter().find_map(|server| {
         let tool = server.tools.iter().find(|tool| server.tool_name(tool) == call.tool)?;
         Some((server, tool))
@@ -156,19 +171,21 @@ pub fn parse_mcp_call(
     }))
 }
 
-fn arguments(definition: &ToolDefinition, text: &str) -> Result<Map<String, Value>, String> {
-    let tool = &definition.name;
+fn arguments(definition: &ToolDefinition, text: &str) -> Result<Map<String, Value>, McpCallMistake> {
+    let tool = definition.name.clone();
     // Some models write nothing where there is nothing to say.
     let text = if text.trim().is_empty() { "{}" } else { text };
-    let value: Value =
-        exact_json::read(text).map_err(|error| format!("the arguments of `{tool}` are not JSON: {error}"))?;
-    let schema = ValueSchema::new(definition.arguments_schema.clone()).map_err(|error| error.to_string())?;
+    let value: Value = match exact_json::read(text) {
+        Ok(value) => value,
+        Err(cause) => return Err(McpCallMistake::NotJson { tool, cause }),
+    };
+    let schema = ValueSchema::new(definition.arguments_schema.clone())?;
     if let Some(mistake) = schema.first_mistake(&value) {
-        return Err(format!("the arguments of `{tool}` do not conform to its schema: {mistake}"));
+        return Err(McpCallMistake::Misfit { tool, mistake });
     }
     match value {
         Value::Object(arguments) => Ok(arguments),
-        _ => Err(format!("the arguments of `{tool}` must be a JSON object")),
+        _ => Err(McpCallMistake::NotObject(tool)),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use wf_model::{AgentSkill, AgentSkillScript, AgentTool, JsonObject, SkillCall};
+use wf_model::{AgentSkill, AgentSkillScript, AgentTool, JsonObject, SkillArgsMistake, SkillCall};
 
 use super::{ToolDefinition, tool_definition};
 
@@ -54,22 +54,34 @@ pub fn skill_definition(skills: &[AgentSkill]) -> ToolDefinition {
     tool
 }
 
-/// Finds the script a model calls. The mistake is one sentence for the model.
+/// The mistake in a call of a script, in one sentence for the model. Names are quoted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SkillRequestMistake {
+    #[error("this step has no skill {skill}; it has {known}")]
+    UnknownSkill { skill: String, known: String },
+    #[error("the skill `{skill}` declares no script {script}; it declares {known}")]
+    UnknownScript { skill: String, script: String, known: String },
+    #[error(transparent)]
+    Args(#[from] SkillArgsMistake),
+}
+
+/// Finds the script a model calls.
 pub fn find_script<'a>(
     skills: &'a [AgentSkill],
     request: &SkillRequest,
-) -> Result<SkillScriptCall<'a>, String> {
+) -> Result<SkillScriptCall<'a>, SkillRequestMistake> {
     let SkillRequest { skill, script, arguments } = request;
     let listed = |names: Vec<String>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let Some(found) = skills.iter().find(|known| known.name.as_str() == skill) else {
-        let names = listed(skills.iter().map(|known| format!("`{}`", known.name)).collect());
-        return Err(format!("this step has no skill {}; it has {names}", json!(skill)));
+        let known = listed(skills.iter().map(|known| format!("`{}`", known.name)).collect());
+        return Err(SkillRequestMistake::UnknownSkill { skill: json!(skill).to_string(), known });
     };
     let Some(declared) = found.script(script) else {
-        let names = listed(found.scripts.iter().map(|known| format!("`{}`", known.call.script)).collect());
-        return Err(format!("the skill `{skill}` declares no script {}; it declares {names}", json!(script)));
+        let known = listed(found.scripts.iter().map(|known| format!("`{}`", known.call.script)).collect());
+        let (skill, script) = (skill.clone(), json!(script).to_string());
+        return Err(SkillRequestMistake::UnknownScript { skill, script, known });
     };
-    declared.with(arguments).map(|call| SkillScriptCall { script: declared, call })
+    Ok(SkillScriptCall { script: declared, call: declared.with(arguments)? })
 }
 
 #[cfg(test)]
@@ -117,7 +129,9 @@ mod tests {
     fn mistake(name: &str, script: &str, arguments: Value) -> Option<String> {
         let skills = [skill("words", &["scripts/count.sh"]), skill("prose", &[])];
         let Value::Object(arguments) = arguments else { panic!("an object") };
-        find_script(&skills, &SkillRequest { skill: name.into(), script: script.into(), arguments }).err()
+        find_script(&skills, &SkillRequest { skill: name.into(), script: script.into(), arguments })
+            .err()
+            .map(|mistake| mistake.to_string())
     }
 
     #[test]

@@ -1,7 +1,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{unfit, unsafe_url};
-use wf_base::keywords;
+use wf_base::{
+    keywords,
+    name::PlanId,
+    remedy::{Remedy, UserAction},
+};
 
 keywords! {
     /// The kind of a connection failure, as far as it matters for the remedy (Silas 5.10.4).
@@ -41,15 +45,6 @@ pub struct ConnectionFailure {
     pub admin_url: Option<String>,
 }
 
-/// An action the user can take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectionRemedy {
-    /// A description.
-    pub text: String,
-    /// The command to type; `None`: it is done outside `wf`.
-    pub command: Option<String>,
-}
-
 impl FailureKind {
     /// True if the service may answer the next call.
     pub fn is_transient(self) -> bool {
@@ -78,32 +73,34 @@ impl ConnectionFailure {
     }
 }
 
-pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<ConnectionRemedy> {
-    let one = |text: &str, command: Option<String>| ConnectionRemedy { text: text.to_owned(), command };
-    let again = || Some(format!("wf connection add {name} --skill {skill}"));
-    let check = || Some(format!("wf connection check {name}"));
+/// Returns the remedies for the failure of a connection, one sentence each.
+pub fn remedies(failure: &ConnectionFailure, name: &PlanId, skill: &str) -> Vec<Remedy> {
+    let again = |text: &str| {
+        let action = UserAction::AddConnection { name: name.clone(), skill: Some(skill.to_owned()) };
+        Remedy::from(format!("{text}: ")).action(action)
+    };
+    let check =
+        |text: &str| Remedy::from(format!("{text}: ")).action(UserAction::CheckConnection(name.clone()));
     match failure.failure_type {
         FailureKind::EnterprisePolicyBlock => {
             let page = failure.admin_url.as_deref();
             let page = page.map_or(String::new(), |url| format!(" on {url}"));
-            vec![
-                one(&format!("ask an administrator to allow it{page}"), None),
-                one("use an account outside the organisation", again()),
-            ]
+            let ask = format!("ask an administrator to allow it{page}");
+            vec![ask.into(), again("use an account outside the organisation")]
         }
         FailureKind::ConsentDenied => {
-            let fewer = again().map(|command| command + " --permission PERMISSION");
-            vec![one("try again", again()), one("request fewer permissions", fewer)]
+            let fewer = again("request fewer permissions").text(" --permission PERMISSION");
+            vec![again("try again"), fewer]
         }
-        FailureKind::MfaRequired => vec![one("try again with a second factor", again())],
-        FailureKind::TokenRevoked => vec![one("reconnect", again())],
+        FailureKind::MfaRequired => vec![again("try again with a second factor")],
+        FailureKind::TokenRevoked => vec![again("reconnect")],
         FailureKind::RateLimited => {
             let when = failure
                 .retry_after
                 .map_or("later".to_owned(), |seconds| format!("in {} min", seconds.div_ceil(60).max(1)));
-            vec![one(&format!("try again {when}"), check())]
+            vec![check(&format!("try again {when}"))]
         }
-        FailureKind::ServiceUnavailable => vec![one("try again later", check())],
+        FailureKind::ServiceUnavailable => vec![check("try again later")],
     }
 }
 
@@ -125,12 +122,12 @@ mod tests {
                 retry_after: Some(61),
                 admin_url: None,
             };
-            let all = remedies(&failure, "mail", "m365");
-            let has_command = all.iter().any(|remedy| remedy.command.is_some());
-            assert!(has_command, "{kind:?}");
+            let all = remedies(&failure, &"mail".parse().unwrap(), "m365");
+            let texts = all.iter().map(|remedy| remedy.render(&|action| format!("<{action:?}>")));
+            let texts: Vec<String> = texts.collect();
+            assert!(texts.iter().any(|text| text.contains('<')), "{kind:?}: {texts:?}");
             if kind == FailureKind::RateLimited {
-                assert_eq!(all[0].text, "try again in 2 min");
-                assert_eq!(all[0].command.as_deref(), Some("wf connection check mail"));
+                assert_eq!(texts, ["try again in 2 min: <CheckConnection(PlanId(\"mail\"))>"]);
             }
         }
     }

@@ -21,7 +21,7 @@ mod state;
 mod tests;
 mod text;
 
-pub use failure::{ConnectionFailure, ConnectionRemedy, FailureKind, remedies};
+pub use failure::{ConnectionFailure, FailureKind, remedies};
 pub use protocol::{MOST_LINE, MOST_LINES, SetupCompletion, SetupHostMessage, SetupLogLevel, SetupStep};
 pub use refresh::{RefreshPlan, RefreshReason, TokenExpiry, plan};
 pub use setup::{SetupAnswer, SetupConversation, SetupFault, SetupInput, SetupOutput, SetupTerms};

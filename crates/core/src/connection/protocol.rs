@@ -126,38 +126,65 @@ pub enum SetupLogLevel {
     Warning,
 }
 
-/// Reads one line. The error quotes nothing of it except the names of missing keys.
-pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
+/// The reason why a line is no message. It quotes nothing of the line except the names of missing keys.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum SetupLineFault {
+    #[error("it is longer than {MOST_LINE} bytes")]
+    TooLong,
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    #[error("it is not JSON")]
+    NotJson,
+    #[error("it is not a JSON object")]
+    NotObject,
+    /// A key is missing; the text names it.
+    #[error("it has a {0}")]
+    MissingKey(String),
+    #[error("it has a word that is not part of the protocol")]
+    UnknownWord,
+    #[error("it has a key that is not part of the protocol")]
+    UnknownKey,
+    #[error("a value has the wrong type")]
+    WrongType,
+    #[error("a name is invalid")]
+    InvalidName,
+    #[error("an instant is not in RFC 3339 format")]
+    InvalidTime,
+    #[error("it is not a message of the protocol")]
+    OtherForm,
+}
+
+/// Reads one line.
+pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, SetupLineFault> {
     if line.len() > MOST_LINE {
-        return Err(format!("it is longer than {MOST_LINE} bytes"));
+        return Err(SetupLineFault::TooLong);
     }
     if std::str::from_utf8(line).is_err() {
-        return Err("it is not UTF-8".into());
+        return Err(SetupLineFault::NotUtf8);
     }
     // First as any object: an object with duplicate keys is ambiguous, and a reader of an enum may
     // take either.
-    let value: Value = serde_json::from_slice(line).map_err(|_| "it is not JSON".to_owned())?;
+    let value: Value = serde_json::from_slice(line).map_err(|_| SetupLineFault::NotJson)?;
     if !value.is_object() {
-        return Err("it is not a JSON object".into());
+        return Err(SetupLineFault::NotObject);
     }
     serde_json::from_value(value).map_err(|error| parse_fault(&error.to_string()))
 }
 
 /// Returns the fault of an object, without anything a script wrote into it.
-fn parse_fault(error: &str) -> String {
-    const SAFE: [&str; 1] = ["missing field "];
-    let kinds = [
-        ("unknown variant", "it has a word that is not part of the protocol"),
-        ("unknown field", "it has a key that is not part of the protocol"),
-        ("invalid type", "a value has the wrong type"),
-        ("a name here", "a name is invalid"),
-        ("an instant", "an instant is not in RFC 3339 format"),
-    ];
-    if SAFE.iter().any(|safe| error.starts_with(safe)) {
-        return format!("it has a {error}");
+fn parse_fault(error: &str) -> SetupLineFault {
+    if error.starts_with("missing field ") {
+        return SetupLineFault::MissingKey(error.to_owned());
     }
-    let kind = kinds.iter().find(|(start, _)| error.starts_with(start));
-    kind.map_or("it is not a message of the protocol", |(_, reason)| reason).to_owned()
+    let kinds = [
+        ("unknown variant", SetupLineFault::UnknownWord),
+        ("unknown field", SetupLineFault::UnknownKey),
+        ("invalid type", SetupLineFault::WrongType),
+        ("a name here", SetupLineFault::InvalidName),
+        ("an instant", SetupLineFault::InvalidTime),
+    ];
+    let kind = kinds.into_iter().find(|(start, _)| error.starts_with(start));
+    kind.map_or(SetupLineFault::OtherForm, |(_, fault)| fault)
 }
 
 impl SetupStep {

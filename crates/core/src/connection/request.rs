@@ -172,15 +172,16 @@ pub fn reply<T: ScriptReply>(lines: &[Vec<u8>]) -> Result<T, SetupFault> {
         [line] => line,
         _ => return Err(broken(2, "the answer has more than one line")),
     };
-    let any: Value = read(line).map_err(|reason| SetupFault::Protocol(1, reason))?;
+    let any: Value = read(line).map_err(|fault| SetupFault::Protocol(1, fault.to_string()))?;
     if any.get("failure_type").is_some() {
-        let failure: ConnectionFailure = read(line).map_err(|reason| SetupFault::Protocol(1, reason))?;
+        let failure: ConnectionFailure =
+            read(line).map_err(|fault| SetupFault::Protocol(1, fault.to_string()))?;
         return Err(match failure.display_error() {
             Some(reason) => broken(1, &format!("the failure {reason}")),
             None => SetupFault::Reported(failure),
         });
     }
-    let answer: T = read(line).map_err(|reason| SetupFault::Protocol(1, reason))?;
+    let answer: T = read(line).map_err(|fault| SetupFault::Protocol(1, fault.to_string()))?;
     match answer.unfit() {
         Some(reason) => Err(SetupFault::Protocol(1, reason)),
         None => Ok(answer),

@@ -203,7 +203,7 @@ impl SetupConversation {
         }
         match read(line) {
             Ok(said) => self.on_message(said),
-            Err(reason) => self.protocol_fault(reason),
+            Err(fault) => self.protocol_fault(fault.to_string()),
         }
     }
 

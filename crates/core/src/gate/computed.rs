@@ -39,7 +39,7 @@ fn by_predicate(
             Err(key) => {
                 return GateAnswer {
                     flags: answer.flags,
-                    ..GateAnswer::block(format!("The number is in `{key}`, which gates must not modify"))
+                    ..GateAnswer::block(format!("The number is in {key}"))
                 };
             }
         };
@@ -84,21 +84,26 @@ fn by_detectors(gate: &Gate, guardrail: &Guardrail, whole: &Value) -> GateAnswer
             Err(key) => {
                 all.action = GateAction::Block;
                 let found = all.flags.join("; ");
-                all.reason = format!("Found {found}, in `{key}`, which gates must not modify");
+                all.reason = format!("Found {found}, in {key}");
             }
         }
     }
     all
 }
 
-/// Returns the keys of a context with values replaced in them; or the key that may not be rewritten.
-fn replace_values(whole: &Value, instead: &[(String, Value)]) -> Result<JsonObject, String> {
+/// A key of a context in which no value is replaced.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}`, which gates must not modify")]
+struct UnmodifiableKey(String);
+
+/// Returns the keys of a context with values replaced in them.
+fn replace_values(whole: &Value, instead: &[(String, Value)]) -> Result<JsonObject, UnmodifiableKey> {
     let mut new = whole.clone();
     let mut keys = Vec::new();
     for (place, value) in instead {
         let key = place.split('/').nth(1).unwrap_or_default().to_owned();
         if !ALLOWED_MUTATIONS.contains(&key.as_str()) {
-            return Err(key);
+            return Err(UnmodifiableKey(key));
         }
         if let Some(old) = new.pointer_mut(place) {
             *old = value.clone();

@@ -79,22 +79,30 @@ pub fn question(judge: &LlmJudge, context: &GateContext) -> ModelRequest {
     }
 }
 
+/// The mistake in the answer of a model, so that the gate has none.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmAnswerMistake {
+    #[error("the model's answer is not a single JSON object")]
+    NotJson,
+    #[error("invalid model answer: {0}")]
+    Form(#[from] serde_json::Error),
+    #[error("the model's score is not between 0 and 1")]
+    Score,
+    #[error("the model's answer has no `{0}`")]
+    Missing(&'static str),
+}
+
 /// Parses the answer of a model: one JSON object, optionally in a single fenced block. An advising
-/// gate asks for `{score, flags, reason}`, a deciding one for `{action, reason, score}`. The error
-/// is one sentence.
-pub fn read(text: &str, decides: bool) -> Result<GateAnswer, String> {
-    let value: Value = serde_json::from_str(unfence(text))
-        .map_err(|_| "the model's answer is not a single JSON object".to_owned())?;
-    let answer: LlmAnswer =
-        serde_json::from_value(value).map_err(|error| format!("invalid model answer: {error}"))?;
+/// gate asks for `{score, flags, reason}`, a deciding one for `{action, reason, score}`.
+pub fn read(text: &str, decides: bool) -> Result<GateAnswer, LlmAnswerMistake> {
+    let value: Value = serde_json::from_str(unfence(text)).map_err(|_| LlmAnswerMistake::NotJson)?;
+    let answer: LlmAnswer = serde_json::from_value(value)?;
     if answer.score.is_some_and(|score| !(0.0..=1.0).contains(&score)) {
-        return Err("the model's score is not between 0 and 1".into());
+        return Err(LlmAnswerMistake::Score);
     }
     let action = match (decides, answer.action) {
-        (true, None) => return Err("the model's answer has no `action`".into()),
-        (false, _) if answer.score.is_none() => {
-            return Err("the model's answer has no `score`".into());
-        }
+        (true, None) => return Err(LlmAnswerMistake::Missing("action")),
+        (false, _) if answer.score.is_none() => return Err(LlmAnswerMistake::Missing("score")),
         (_, action) => action.unwrap_or(GateAction::Continue),
     };
     Ok(GateAnswer {
@@ -125,7 +133,7 @@ mod tests {
         assert_eq!(answer.flags, ["vague"]);
         assert_eq!(answer.reason, "It says little.");
         let fenced = format!("\n```json\n{text}\n```\n");
-        assert_eq!(read(&fenced, false), Ok(answer));
+        assert_eq!(read(&fenced, false).unwrap(), answer);
     }
 
     #[test]
@@ -161,7 +169,7 @@ mod tests {
             (r#"{"action": "allow"}"#, true, "invalid model answer"),
             (r#"{"action": "continue", "also": 1}"#, true, "invalid model answer"),
         ] {
-            let found = read(text, decides).unwrap_err();
+            let found = read(text, decides).unwrap_err().to_string();
             assert!(found.starts_with(reason), "{text}: {found}");
         }
     }

@@ -10,4 +10,4 @@ mod ballot;
 mod vote;
 
 pub use ballot::{Ballot, FailedVote, JudgedCriterion, JudgedText, Judgement, judge_question};
-pub use vote::{CriterionVote, read_vote};
+pub use vote::{CriterionVote, QuoteMistake, VoteMistake, read_vote};

@@ -32,8 +32,9 @@
 //! words   events, inputs, effects, ids, requests, verdicts               nothing
 //! ```
 //!
-//! **Invariant:** a room names no other, and only `turn` has methods of [`Machine`]. **Invariant:** a follow-up is the
-//! last thing that a room does, so events come in the order in which the rooms would call each other.
+//! **Invariant:** a room names no other, and only `turn` has methods of [`Machine`]. **Invariant:** no room writes the state:
+//! `Run` keeps it private, and lends it to be read. **Invariant:** a follow-up is the last act of a room, so events come in
+//! the order of direct calls.
 //!
 //! Start at `words`, then `turn` and `tasks`; the documentation of each room says where to start in it.
 
@@ -54,7 +55,7 @@ pub use state::{
     halting::{NOT_CHOSEN, NOT_ESCALATED, NOT_STARTED},
     help::{ATTEMPTS_BEFORE_GUIDANCE, REPLANS_BEFORE_PEOPLE},
     in_flight::InFlight,
+    restore::RestoreError,
 };
-pub use tasks::restore::RestoreError;
 pub use turn::machine::Machine;
 pub use words::*;

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Megram, MemoryNote};
+use super::{BadNote, Megram, MemoryNote};
 use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The version of the format of a bundle.
@@ -31,8 +31,36 @@ struct BundleHeader {
 #[error("line {line}: {cause}")]
 pub struct BadBundleLine {
     pub line: usize,
-    /// The error.
-    pub cause: String,
+    pub cause: BundleEntryError,
+}
+
+/// The reason why a line is no entry of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleEntryError {
+    /// It is not of the form of an entry; the message names no line.
+    #[error("{0}")]
+    Form(String),
+    #[error("`bundle_version` is {0}; this version of wf reads {BUNDLE}")]
+    Version(u32),
+    #[error(transparent)]
+    Note(#[from] BadNote),
+    /// Another note has its id.
+    #[error("duplicate note id {}", .0.short())]
+    DuplicateNote(Sha256Digest),
+    /// Another megram has its id.
+    #[error("duplicate megram id {}", .0.short())]
+    DuplicateMegram(Sha256Digest),
+}
+
+impl From<serde_json::Error> for BundleEntryError {
+    fn from(error: serde_json::Error) -> Self {
+        // Each line is read by itself, so that it is always the first one.
+        let text = error.to_string();
+        Self::Form(match text.rsplit_once(" at line 1 ") {
+            Some((cause, column)) => format!("{cause}, at {column}"),
+            None => text,
+        })
+    }
 }
 
 /// Writes a bundle: a header, then one JSON object a line.
@@ -48,38 +76,49 @@ pub fn write_bundle(bundle: &MemoryBundle, now: Moment) -> String {
 /// Reads a bundle. The header may be left out, empty lines are skipped, and what is there twice is returned once. A
 /// megram or a note with the id of another one, also of one known, but another content is refused.
 pub fn read_bundle(text: &str, known_bundle: &MemoryBundle) -> Result<MemoryBundle, BadBundleLine> {
-    let mut megrams = KnownEntries::new(&known_bundle.megrams, |new_megram: &Megram| new_megram.id);
-    let mut notes = KnownEntries::new(&known_bundle.notes, |new_note: &MemoryNote| new_note.id);
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |cause: String| BadBundleLine { line: at + 1, cause };
-        let value: Value = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
-        if value.get("bundle_version").is_some() {
-            header(line).map_err(wrong)?;
-        } else if value.get("text").is_some() {
-            let note: MemoryNote =
-                serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
-            let note = note.validate().map_err(|bad| wrong(bad.to_string()))?;
-            notes.add(note, MemoryNote::is_same).map_err(|id| wrong(format!("duplicate note id {id}")))?;
-        } else {
-            let megram: Megram = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
-            let is_same = |known_megrams: &Megram, one: &Megram| {
-                known_megrams.same_origin(one) || known_megrams.is_claim_of(one)
-            };
-            let added = megrams.add(megram, is_same);
-            added.map_err(|id| wrong(format!("duplicate megram id {id}")))?;
-        }
+    let mut entries = BundleEntries {
+        megram_entries: KnownEntries::new(&known_bundle.megrams, |new_megram: &Megram| new_megram.id),
+        note_entries: KnownEntries::new(&known_bundle.notes, |new_note: &MemoryNote| new_note.id),
+    };
+    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        entries.add_line(text).map_err(|cause| BadBundleLine { line, cause })?;
     }
-    let mut bundle = MemoryBundle { megrams: megrams.read(), notes: notes.read() };
+    let mut bundle =
+        MemoryBundle { megrams: entries.megram_entries.read(), notes: entries.note_entries.read() };
     bundle.megrams.sort_by_key(|megram| (megram.created, megram.id));
     bundle.notes.sort_by_key(|note| (note.created, note.id));
     Ok(bundle)
 }
 
-fn header(line: &str) -> Result<(), String> {
-    let header: BundleHeader = serde_json::from_str(line).map_err(|error| without_place(&error))?;
-    match header.bundle_version {
-        BUNDLE => Ok(()),
-        other => Err(format!("`bundle_version` is {other}; this version of wf reads {BUNDLE}")),
+/// The entries of a bundle while it is read.
+struct BundleEntries {
+    megram_entries: KnownEntries<Megram>,
+    note_entries: KnownEntries<MemoryNote>,
+}
+
+impl BundleEntries {
+    fn add_line(&mut self, line: &str) -> Result<(), BundleEntryError> {
+        let value: Value = serde_json::from_str(line)?;
+        if value.get("bundle_version").is_some() {
+            let BundleHeader { bundle_version, .. } = serde_json::from_str(line)?;
+            return if bundle_version == BUNDLE {
+                Ok(())
+            } else {
+                Err(BundleEntryError::Version(bundle_version))
+            };
+        }
+        if value.get("text").is_some() {
+            let note: MemoryNote = serde_json::from_str(line)?;
+            return self
+                .note_entries
+                .add(note.validate()?, MemoryNote::is_same)
+                .map_err(BundleEntryError::DuplicateNote);
+        }
+        let megram: Megram = serde_json::from_str(line)?;
+        let is_same = |known_megram: &Megram, one: &Megram| {
+            known_megram.same_origin(one) || known_megram.is_claim_of(one)
+        };
+        self.megram_entries.add(megram, is_same).map_err(BundleEntryError::DuplicateMegram)
     }
 }
 
@@ -97,10 +136,10 @@ impl<T: Clone> KnownEntries<T> {
     }
 
     /// Adds an entry; fails with its id if another entry has it.
-    fn add(&mut self, one: T, same: fn(&T, &T) -> bool) -> Result<(), String> {
+    fn add(&mut self, one: T, same: fn(&T, &T) -> bool) -> Result<(), Sha256Digest> {
         let id = (self.id)(&one);
         if self.seen.get(&id).is_some_and(|other| !same(other, &one)) {
-            return Err(id.short());
+            return Err(id);
         }
         self.seen.insert(id, one.clone());
         self.read.entry(id).or_insert(one);
@@ -109,15 +148,6 @@ impl<T: Clone> KnownEntries<T> {
 
     fn read(self) -> Vec<T> {
         self.read.into_values().collect()
-    }
-}
-
-/// Returns the message of serde without its line number, which is always the first.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line 1 ") {
-        Some((cause, column)) => format!("{cause}, at {column}"),
-        None => text,
     }
 }
 
@@ -152,7 +182,7 @@ mod tests {
     fn an_altered_note_and_a_newer_format_are_refused_with_their_line() {
         let altered = write_bundle(&bundle(), NOW).replace("server", "client");
         let bad = read_bundle(&altered, &bundle()).unwrap_err();
-        assert!(bad.line == 2 && bad.cause.starts_with("duplicate note id "), "{bad}");
+        assert!(bad.line == 2 && bad.cause.to_string().starts_with("duplicate note id "), "{bad}");
         let newer = "{\"bundle_version\":2,\"exported_at\":\"1970-01-01T00:00:00Z\"}\n";
         let bad = read_bundle(newer, &MemoryBundle::default()).unwrap_err();
         assert_eq!(bad.to_string(), "line 1: `bundle_version` is 2; this version of wf reads 1");

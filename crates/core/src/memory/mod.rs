@@ -30,7 +30,7 @@ mod tags;
 mod tests;
 
 pub use advice::{MemoryAdvice, ToolTarget, advise, ruled_action};
-pub use bundle::{BadBundleLine, MemoryBundle, read_bundle, write_bundle};
+pub use bundle::{BadBundleLine, BundleEntryError, MemoryBundle, read_bundle, write_bundle};
 pub use claim::ClaimExpectedError;
 pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, DreamChanges, FORGOTTEN, dream};
 pub use megram::{Megram, MegramLevel, MegramOrigin, MegramState, MegramWeights};

@@ -292,7 +292,7 @@ fn lines_are_read_strictly() {
     ] {
         let wrong = read_lines(&format!("{line}\n{text}"), known).unwrap_err();
         assert_eq!(wrong.line, 2, "{text}");
-        assert!(wrong.cause.starts_with(cause), "{text}: {}", wrong.cause);
+        assert!(wrong.cause.to_string().starts_with(cause), "{text}: {}", wrong.cause);
     }
     let unknown = read_lines(&with("\"weight\":1"), &[]).unwrap_err();
     assert!(unknown.to_string().starts_with("line 1: unknown field `weight`"), "{unknown}");

@@ -16,5 +16,5 @@ mod read;
 mod record;
 
 pub use admit::{SuggestionDrop, admit};
-pub use read::read_suggestions;
+pub use read::{SuggestionListMistake, SuggestionMistake, read_suggestions};
 pub use record::{Suggestion, SuggestionOffer, SuggestionRecord, SuggestionRefusal, SuggestionState};

@@ -20,39 +20,69 @@ struct WrittenSuggestion {
     with: JsonObject,
 }
 
-/// Reads the suggestions in an output; the error names the first that is none.
-pub fn read_suggestions(value: &Value, plans: &[SuggestedPlan]) -> Result<Vec<Suggestion>, String> {
-    let list = value.as_array().ok_or("it is no list")?;
-    let numbered = list.iter().zip(1..);
-    numbered
-        .map(|(one, number): (_, u32)| read(one, plans).map_err(|reason| format!("entry {number}: {reason}")))
-        .collect()
+/// The mistake in an output of suggestions.
+#[derive(Debug, thiserror::Error)]
+pub enum SuggestionListMistake {
+    #[error("it is no list")]
+    NotList,
+    #[error("entry {number}: {mistake}")]
+    Entry { number: u32, mistake: SuggestionMistake },
 }
 
-fn read(value: &Value, plans: &[SuggestedPlan]) -> Result<Suggestion, String> {
-    let written = WrittenSuggestion::deserialize(value).map_err(|error| error.to_string())?;
+/// The reason why an entry is no suggestion.
+#[derive(Debug, thiserror::Error)]
+pub enum SuggestionMistake {
+    #[error(transparent)]
+    Form(#[from] serde_json::Error),
+    #[error("`title` must have 1 to {MAX_TITLE} characters")]
+    Title,
+    #[error("`why` must have at most {MAX_REASON} characters")]
+    Reason,
+    /// The plan is not among those the workspace lists.
+    #[error("`uses` must be one of {}", plan_list(.0))]
+    UnlistedPlan(Vec<String>),
+}
+
+fn plan_list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Reads the suggestions in an output, up to the first mistake.
+pub fn read_suggestions(
+    value: &Value,
+    plans: &[SuggestedPlan],
+) -> Result<Vec<Suggestion>, SuggestionListMistake> {
+    let list = value.as_array().ok_or(SuggestionListMistake::NotList)?;
+    let numbered = list.iter().zip(1..);
+    let suggestions = numbered.map(|(entry, number): (_, u32)| {
+        read(entry, plans).map_err(|mistake| SuggestionListMistake::Entry { number, mistake })
+    });
+    suggestions.collect()
+}
+
+fn read(value: &Value, plans: &[SuggestedPlan]) -> Result<Suggestion, SuggestionMistake> {
+    let written = WrittenSuggestion::deserialize(value)?;
     let WrittenSuggestion { title, why, uses, with } = written;
     let (title, why) = (title.trim().to_owned(), why.trim().to_owned());
     if title.is_empty() || title.chars().count() > MAX_TITLE {
-        return Err(format!("`title` must have 1 to {MAX_TITLE} characters"));
+        return Err(SuggestionMistake::Title);
     }
     if why.chars().count() > MAX_REASON {
-        return Err(format!("`why` must have at most {MAX_REASON} characters"));
+        return Err(SuggestionMistake::Reason);
     }
     let Some(plan) = plans.iter().find(|plan| plan.name == uses) else {
-        let names: Vec<String> = plans.iter().map(|plan| format!("`{}`", plan.name)).collect();
-        return Err(format!("`uses` must be one of {}", names.join(", ")));
+        return Err(SuggestionMistake::UnlistedPlan(plans.iter().map(|plan| plan.name.clone()).collect()));
     };
     Ok(Suggestion { title, why, path: plan.path.clone(), params: with })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::read_suggestions;
+    use super::{SuggestionListMistake, read_suggestions};
     use serde_json::{Value, json};
     use wf_model::SuggestedPlan;
 
-    fn read(value: &Value) -> Result<Vec<String>, String> {
+    fn read(value: &Value) -> Result<Vec<String>, SuggestionListMistake> {
         let plans = [SuggestedPlan { name: "../sort.md".into(), path: "sort.md".into() }];
         let read = read_suggestions(value, &plans)?;
         Ok(read
@@ -89,7 +119,7 @@ mod tests {
             (json!([{"uses": "../sort.md"}]), "entry 1: missing field `title`"),
             (json!(["Sort"]), "entry 1: invalid type"),
         ] {
-            let refused = read(&value).unwrap_err();
+            let refused = read(&value).unwrap_err().to_string();
             assert!(refused.starts_with(reason), "{refused}");
         }
     }

@@ -75,12 +75,60 @@ impl std::fmt::Display for TestCounts {
 /// The maximum size of a report, in bytes.
 pub const MAX_REPORT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Reads a report; its first character, or its end, tells the format. The error is the reason why it counts nothing.
-pub fn read_test_report(bytes: &[u8]) -> Result<TestCounts, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| format!("the report is not UTF-8: {error}"))?;
+/// The reason why a report counts nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum TestReportError {
+    #[error("the report is empty")]
+    Empty,
+    #[error("the report is cut off")]
+    CutOff,
+    #[error("the report is cut off: a suite did not end")]
+    OpenSuite,
+    #[error("the report is not UTF-8: {0}")]
+    NotUtf8(#[from] std::str::Utf8Error),
+    #[error("the report is not valid XML: {0}")]
+    NotXml(#[from] quick_xml::Error),
+    #[error("the report is no JUnit report: it has no `testsuites` or `testsuite`")]
+    NotJunit,
+    #[error("line {line} of the report is no event of libtest or nextest: {cause}")]
+    NotEvent { line: usize, cause: serde_json::Error },
+    #[error("the report is no JUnit, JSON or TAP report: it has no plan `1..N`")]
+    NoPlan,
+    #[error("`{0}` is no plan of TAP")]
+    InvalidPlan(String),
+    #[error("the report has two plans")]
+    TwoPlans,
+    #[error("the report has two tests of the number {0}")]
+    SameNumber(u64),
+    #[error("the report has more than one number of tests that ran")]
+    TwoTotals,
+    #[error("`{0}` is no number of tests")]
+    NotNumber(String),
+    /// The runner gave up.
+    #[error("the tests were given up: {0}")]
+    GivenUp(String),
+    #[error("a suite of the report failed outside of its tests")]
+    SuiteFailed,
+    /// Its sum is another than the number of its tests.
+    #[error("the report says that it has {total} tests, and has {has}")]
+    OtherTotal { total: u64, has: u64 },
+    /// Its sum of tests with an end is higher than their number.
+    #[error("the report says that {says} tests {end}, and has {has} of these")]
+    OtherEnds { end: &'static str, says: u64, has: u32 },
+    #[error("the report announces {announced} tests, and has {has}")]
+    MissingTests { announced: u64, has: u64 },
+    #[error("the plan of the report is {plan} tests, and it has {has}")]
+    OtherPlan { plan: u64, has: u64 },
+    #[error("the plan of the report is {plan} tests, and one has a higher number")]
+    HigherNumber { plan: u64 },
+}
+
+/// Reads a report; its first character, or its end, tells the format.
+pub fn read_test_report(bytes: &[u8]) -> Result<TestCounts, TestReportError> {
+    let text = std::str::from_utf8(bytes)?;
     let text = text.trim_start_matches('\u{feff}').trim();
     match text.chars().next() {
-        None => Err("the report is empty".into()),
+        None => Err(TestReportError::Empty),
         Some('<') => junit::read(text),
         Some('{') => json::read(text),
         Some(_) if unittest::is_report(text) => unittest::read(text),

@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-use super::{TestCounts, TestEnd};
+use super::{TestCounts, TestEnd, TestReportError};
 
 /// The report of `pytest-json-report`.
 #[derive(Deserialize)]
@@ -37,15 +37,15 @@ struct LibtestLine {
 }
 
 /// Reads a JSON report: one object of pytest, or a line for each event of libtest.
-pub(super) fn read(text: &str) -> Result<TestCounts, String> {
+pub(super) fn read(text: &str) -> Result<TestCounts, TestReportError> {
     match serde_json::from_str::<PytestReport>(text) {
         Ok(report) => read_pytest(&report),
-        Err(error) if error.is_eof() => Err("the report is cut off".into()),
+        Err(error) if error.is_eof() => Err(TestReportError::CutOff),
         Err(_) => read_libtest(text),
     }
 }
 
-fn read_pytest(report: &PytestReport) -> Result<TestCounts, String> {
+fn read_pytest(report: &PytestReport) -> Result<TestCounts, TestReportError> {
     let mut counts = TestCounts::default();
     for test in &report.tests {
         let end = match test.outcome.as_str() {
@@ -59,15 +59,14 @@ fn read_pytest(report: &PytestReport) -> Result<TestCounts, String> {
     if total == counts.total() {
         return Ok(counts);
     }
-    Err(format!("the report says that it has {total} tests, and has {}", counts.total()))
+    Err(TestReportError::OtherTotal { total, has: counts.total() })
 }
 
-fn read_libtest(text: &str) -> Result<TestCounts, String> {
+fn read_libtest(text: &str) -> Result<TestCounts, TestReportError> {
     let (mut counts, mut promised, mut open, mut failed) = (TestCounts::default(), 0_u64, 0_i64, 0_u64);
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        let line: LibtestLine = serde_json::from_str(line).map_err(|error| {
-            format!("line {number} of the report is no event of libtest or nextest: {error}")
-        })?;
+        let line: LibtestLine =
+            serde_json::from_str(line).map_err(|cause| TestReportError::NotEvent { line: number, cause })?;
         match (line.kind.as_str(), line.event.as_str()) {
             ("suite", "started") => {
                 open += 1;
@@ -85,16 +84,13 @@ fn read_libtest(text: &str) -> Result<TestCounts, String> {
         }
     }
     if open != 0 {
-        return Err("the report is cut off: a suite did not end".into());
+        return Err(TestReportError::OpenSuite);
     }
     if failed > u64::from(counts.failed) {
-        return Err(format!(
-            "the report says that {failed} tests failed, and has {} of these",
-            counts.failed
-        ));
+        return Err(TestReportError::OtherEnds { end: "failed", says: failed, has: counts.failed });
     }
     if counts.total() < promised {
-        return Err(format!("the report announces {promised} tests, and has {}", counts.total()));
+        return Err(TestReportError::MissingTests { announced: promised, has: counts.total() });
     }
     Ok(counts)
 }

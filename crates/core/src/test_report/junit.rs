@@ -3,7 +3,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use super::{TestCounts, TestEnd};
+use super::{TestCounts, TestEnd, TestReportError};
 
 /// A test case while it is read.
 struct OpenCase {
@@ -29,17 +29,17 @@ impl OpenSuite {
     }
 
     /// Compares what it says with what is in it.
-    fn check(&self, counts: &TestCounts) -> Result<(), String> {
+    fn check(&self, counts: &TestCounts) -> Result<(), TestReportError> {
         let has = counts.total() - self.earlier_counts.total();
-        if let Some(tests) = self.tests.filter(|tests| *tests != has) {
-            return Err(format!("the report says that it has {tests} tests, and has {has}"));
+        if let Some(total) = self.tests.filter(|tests| *tests != has) {
+            return Err(TestReportError::OtherTotal { total, has });
         }
         let [failed, skipped] =
             [(counts.failed, self.earlier_counts.failed), (counts.skipped, self.earlier_counts.skipped)]
                 .map(|(now, before)| now - before);
-        for (word, says, has) in [("failed", self.failed, failed), ("skipped", self.skipped, skipped)] {
+        for (end, says, has) in [("failed", self.failed, failed), ("skipped", self.skipped, skipped)] {
             if says > u64::from(has) {
-                return Err(format!("the report says that {says} tests {word}, and has {has} of these"));
+                return Err(TestReportError::OtherEnds { end, says, has });
             }
         }
         Ok(())
@@ -47,13 +47,12 @@ impl OpenSuite {
 }
 
 /// Reads JUnit XML: test cases, with a `failure`, an `error` or a `skipped` inside.
-pub(super) fn read(text: &str) -> Result<TestCounts, String> {
+pub(super) fn read(text: &str) -> Result<TestCounts, TestReportError> {
     let mut reader = Reader::from_str(text);
     let (mut counts, mut open, mut depth, mut roots) = (TestCounts::default(), None, 0_u32, 0_u32);
     let mut suites: Vec<OpenSuite> = Vec::new();
     loop {
-        let event = reader.read_event().map_err(|error| format!("the report is not valid XML: {error}"))?;
-        match event {
+        match reader.read_event()? {
             Event::Start(tag) => {
                 depth += 1;
                 roots += u32::from(depth == 1 && is_suite(tag.name().as_ref()));
@@ -81,13 +80,13 @@ pub(super) fn read(text: &str) -> Result<TestCounts, String> {
                     suite.check(&counts)?;
                 }
             }
-            Event::Eof if depth > 0 => return Err("the report is cut off".into()),
+            Event::Eof if depth > 0 => return Err(TestReportError::CutOff),
             Event::Eof => break,
             _ => {}
         }
     }
     if roots != 1 {
-        return Err("the report is no JUnit report: it has no `testsuites` or `testsuite`".into());
+        return Err(TestReportError::NotJunit);
     }
     Ok(counts)
 }
@@ -97,11 +96,9 @@ fn is_suite(name: &[u8]) -> bool {
 }
 
 /// Applies the start of an element.
-fn begin(tag: &BytesStart<'_>, open: &mut Option<OpenCase>) -> Result<(), String> {
+fn begin(tag: &BytesStart<'_>, open: &mut Option<OpenCase>) -> Result<(), TestReportError> {
     match (tag.name().as_ref(), open) {
-        (b"failure" | b"error", None) => {
-            return Err("a suite of the report failed outside of its tests".into());
-        }
+        (b"failure" | b"error", None) => return Err(TestReportError::SuiteFailed),
         (b"testcase", open) => {
             let class = attribute(tag, b"classname").filter(|class| !class.is_empty());
             let name = attribute(tag, b"name").unwrap_or_default();

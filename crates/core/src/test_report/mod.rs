@@ -15,4 +15,4 @@ mod tests;
 mod unittest;
 
 use counts::TestEnd;
-pub use counts::{MAX_REPORT_BYTES, TestCounts, read_test_report};
+pub use counts::{MAX_REPORT_BYTES, TestCounts, TestReportError, read_test_report};

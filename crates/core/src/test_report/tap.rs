@@ -1,40 +1,38 @@
 use std::collections::BTreeSet;
 
-use super::{TestCounts, TestEnd};
+use super::{TestCounts, TestEnd, TestReportError};
 
 /// The directive of a test expected to fail.
 const EXPECTED_TO_FAIL: &str = concat!("TO", "DO");
 
 /// Reads TAP (Test Anything Protocol): the tests of the top level, and their plan. Without a plan nobody knows
 /// whether all ran.
-pub(super) fn read(text: &str) -> Result<TestCounts, String> {
+pub(super) fn read(text: &str) -> Result<TestCounts, TestReportError> {
     let (mut counts, mut plan, mut numbers) = (TestCounts::default(), None, BTreeSet::new());
     for line in text.lines() {
         if line.starts_with("Bail out!") {
-            return Err(format!("the tests were given up: {}", line.chars().take(200).collect::<String>()));
+            return Err(TestReportError::GivenUp(line.chars().take(200).collect()));
         }
         if let Some(last) = line.strip_prefix("1..") {
             let number = last.split_whitespace().next().unwrap_or_default();
-            let number = number.parse::<u64>().map_err(|_| format!("`{line}` is no plan of TAP"))?;
+            let number = number.parse::<u64>().map_err(|_| TestReportError::InvalidPlan(line.to_owned()))?;
             if plan.replace(number).is_some() {
-                return Err("the report has two plans".into());
+                return Err(TestReportError::TwoPlans);
             }
         }
         if let Some((name, end)) = test(line) {
             counts.add(name, end);
             let number = number(line).unwrap_or_else(|| counts.total());
             if !numbers.insert(number) {
-                return Err(format!("the report has two tests of the number {number}"));
+                return Err(TestReportError::SameNumber(number));
             }
         }
     }
     match plan {
-        None => Err("the report is no JUnit, JSON or TAP report: it has no plan `1..N`".into()),
-        Some(plan) if plan != counts.total() => {
-            Err(format!("the plan of the report is {plan} tests, and it has {}", counts.total()))
-        }
+        None => Err(TestReportError::NoPlan),
+        Some(plan) if plan != counts.total() => Err(TestReportError::OtherPlan { plan, has: counts.total() }),
         Some(plan) if numbers.last().is_some_and(|last| *last > plan) => {
-            Err(format!("the plan of the report is {plan} tests, and one has a higher number"))
+            Err(TestReportError::HigherNumber { plan })
         }
         Some(_) => Ok(counts),
     }

@@ -4,7 +4,7 @@ use super::read_test_report;
 
 /// The numbers of a report, as they are shown, or the reason why it counts nothing.
 fn counts(report: &str) -> String {
-    read_test_report(report.as_bytes()).map_or_else(|reason| reason, |counts| counts.to_string())
+    read_test_report(report.as_bytes()).map_or_else(|error| error.to_string(), |counts| counts.to_string())
 }
 
 const JUNIT: &str = r#"<?xml version="1.0" encoding="utf-8"?>

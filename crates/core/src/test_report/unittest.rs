@@ -1,6 +1,6 @@
 //! The text of Python's `unittest`, whose summary ends it, at any verbosity.
 
-use super::{TestCounts, TestEnd};
+use super::{TestCounts, TestEnd, TestReportError};
 
 /// True if a text ends as one of `unittest` does.
 pub(super) fn is_report(text: &str) -> bool {
@@ -8,22 +8,23 @@ pub(super) fn is_report(text: &str) -> bool {
 }
 
 /// Reads the numbers of the summary: the last line, and the one number of tests that ran.
-pub(super) fn read(text: &str) -> Result<TestCounts, String> {
+pub(super) fn read(text: &str) -> Result<TestCounts, TestReportError> {
     let mut totals = text.lines().filter(|line| is_total(line));
     let (Some(total), None) = (totals.next().and_then(total), totals.next()) else {
-        return Err("the report has more than one number of tests that ran".into());
+        return Err(TestReportError::TwoTotals);
     };
     let notes = text.lines().next_back().and_then(outcome).unwrap_or_default();
     let mut counts = TestCounts::default();
     for note in notes.split(", ").filter(|note| !note.is_empty()) {
         let (word, number) = note.split_once('=').unwrap_or((note, ""));
-        let number = number.parse::<u32>().map_err(|_| format!("`{note}` is no number of tests"))?;
+        let unknown = || TestReportError::NotNumber(note.to_owned());
+        let number = number.parse::<u32>().map_err(|_| unknown())?;
         match word {
             "failures" | "errors" | "unexpected successes" => {
                 counts.failed = counts.failed.saturating_add(number);
             }
             "skipped" | "expected failures" => counts.skipped = counts.skipped.saturating_add(number),
-            _ => return Err(format!("`{note}` is no number of tests")),
+            _ => return Err(unknown()),
         }
     }
     // One test can fail several times, by its subtests.

@@ -1,13 +1,13 @@
 //! The calls of the model of an agent.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use wf_core::{
-    agent::{ContextCut, ModelReply},
+    agent::ModelReply,
     machine::{
-        Attempt, AttemptUsage, CallEffort, CallSupplement, InputKind, ModelCallEnd, ModelCallOutcome,
+        Attempt, AttemptUsage, CallEffort, InputKind, ModelCall, ModelCallEnd, ModelCallOutcome,
         RequestedTool,
     },
 };
@@ -23,20 +23,6 @@ use crate::{
     run::RunContext,
     session::{EngineError, UnitResult, waiting::wait_for_stop},
 };
-
-/// A model call of an agent.
-pub(crate) struct ModelCall {
-    pub(crate) attempt: Attempt,
-    pub(crate) call: u32,
-    /// The mistake in the answer before that the model is asked to repair.
-    pub(crate) repairs: Option<String>,
-    /// The reasons of the tool calls before that were not executed, by position.
-    pub(crate) refusals: BTreeMap<u32, String>,
-    /// The cut of the conversation.
-    pub(crate) context: ContextCut,
-    /// The texts of gates for the call.
-    pub(crate) supplement: Box<CallSupplement>,
-}
 
 /// Calls the model of an agent. Its reply is stored before it is reported.
 pub(crate) async fn call_model(
@@ -175,7 +161,7 @@ impl AgentSession {
             let parsed = self.client.is_none().then(|| self.parse(call)).transpose();
             RequestedTool {
                 tool: call.tool.chars().take(64).collect(),
-                mistake: parsed.as_ref().err().cloned(),
+                mistake: parsed.as_ref().err().map(ToString::to_string),
                 calls: parsed
                     .as_ref()
                     .ok()

@@ -55,7 +55,7 @@ pub(crate) async fn compact(
         None => reply.said = Err(format!("wf.yaml gives no model the role `{ROLE}`")),
         Some(model) => ask(&run, model, &question, stop, &mut reply).await,
     }
-    dialogue.log_compaction(&reply.said);
+    dialogue.log_compaction(&reply);
     Ok(Some(InputKind::Compacted(Box::new(reply))))
 }
 
@@ -81,9 +81,9 @@ async fn ask(
 
 impl AgentDialogue {
     /// Notes in the log the compactor's answer.
-    fn log_compaction(&mut self, said: &Result<String, String>) {
+    fn log_compaction(&mut self, reply: &CompactionReply) {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match said {
+        match &reply.said {
             Ok(text) => self.log_note(&format!("[compactor] {}", one_line(text))),
             Err(why) => self.log_note(&format!("[compactor] no answer: {why}")),
         }

@@ -247,7 +247,7 @@ fn judged(folder: &Path, state: &Path) -> Result<Vec<JudgedTurn>, StoreError> {
     let mut judged = Vec::new();
     for (digest, turn) in stored {
         if !steps.contains_key(&turn.run) {
-            steps.insert(turn.run.clone(), reader.steps(&turn.run)?);
+            steps.insert(turn.run.clone(), reader.steps().of_run(&turn.run)?);
         }
         let rows = steps.get(&turn.run).map(Vec::as_slice).unwrap_or_default();
         // An attempt that ended in two engines has two turns.

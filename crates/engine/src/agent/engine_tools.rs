@@ -16,7 +16,10 @@ use wf_exec::{
 };
 
 use super::call_outcome::CallOutcome;
-use crate::{memory, run::RunContext};
+use crate::{
+    memory::{self, NoteOutcome},
+    run::RunContext,
+};
 
 /// Searches the memory of the workspace. Nothing is written.
 pub(super) async fn search_memory(
@@ -75,8 +78,8 @@ pub(super) async fn remember(
     };
     let added = tokio::task::spawn_blocking(move || memory::add_note(&run, note));
     match added.await.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic())) {
-        Ok(Ok(text)) => CallOutcome::done(text, None),
-        Ok(Err(refusal)) => CallOutcome::failed(refusal),
+        Ok(NoteOutcome::TooMany) => CallOutcome::failed(NoteOutcome::TooMany.to_string()),
+        Ok(outcome) => CallOutcome::done(outcome.to_string(), None),
         Err(unable) => CallOutcome::failed(format!("memory cannot be written: {unable}")),
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, watch};
 use wf_base::{name::Name, redact::SecretMask};
 use wf_core::{
     agent::{
-        McpListMistake, McpRequest, McpToolList, ToolCall, ToolDefinition, ToolMistake, parse_mcp_call,
+        McpCallMistake, McpListMistake, McpRequest, McpToolList, ToolCall, ToolDefinition, parse_mcp_call,
         read_mcp_answer,
     },
     health::{BreakerNote, CallEnd, CallTarget},
@@ -141,19 +141,13 @@ impl AgentServers {
     }
 
     /// Parses a call; `None` if it calls no tool of these servers.
-    pub(super) fn parse(&self, call: &ToolCall) -> Option<Result<McpRequest, String>> {
+    pub(super) fn parse(&self, call: &ToolCall) -> Option<Result<McpRequest, McpCallMistake>> {
         parse_mcp_call(&self.servers, &self.definitions, call)
     }
 
-    /// Returns a mistake for a model, with the tools of the servers if the name of a tool was wrong.
-    pub(super) fn told(&self, mistake: &ToolMistake) -> String {
-        let names: Vec<String> = self.definitions.iter().map(|tool| format!("`{}`", tool.name)).collect();
-        match mistake {
-            ToolMistake::UnknownTool { .. } if !names.is_empty() => {
-                format!("{mistake}; its MCP servers have {}", names.join(", "))
-            }
-            _ => mistake.to_string(),
-        }
+    /// Returns the names of the tools, for a model.
+    pub(super) fn tool_names(&self) -> Vec<String> {
+        self.definitions.iter().map(|tool| tool.name.clone()).collect()
     }
 
     /// Carries out a call, unless the server is left alone. `stop` ends the wait.

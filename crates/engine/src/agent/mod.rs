@@ -30,11 +30,11 @@ mod skill;
 mod supplement;
 mod tool;
 
-pub(crate) use call::{ModelCall, call_model};
+pub(crate) use call::call_model;
 pub(crate) use carried_conversations::{bring_back, continues_conversation};
-pub(crate) use client::{ClientTurn, serve_client};
+pub(crate) use client::serve_client;
 pub(crate) use compaction::compact;
 pub use conversation::conversations;
 pub(crate) use exchange::{answer_exchange, put_exchange};
-pub(crate) use session::{AgentEnding, LiveAgents, end};
-pub(crate) use tool::{ToolOrder, call_tool, tool_call};
+pub(crate) use session::{LiveAgents, end};
+pub(crate) use tool::{call_tool, tool_call};

@@ -2,13 +2,14 @@
 
 use wf_core::{
     agent::{
-        AgentRequest, ChildRequest, McpRequest, SkillScriptCall, ToolCall, ToolRequest, find_script,
-        parse_call, read_collect, read_dispatch,
+        AgentRequest, ChildRequest, ChildRequestMistake, McpCallMistake, McpRequest, SkillRequestMistake,
+        SkillScriptCall, ToolCall, ToolMistake, ToolRequest, find_script, parse_call, read_collect,
+        read_dispatch,
     },
     calls::{call_of_url, calls_of_script},
     memory::{MemoryQuery, NoteDraft},
 };
-use wf_exec::fetch::FetchTarget;
+use wf_exec::fetch::{FetchAddressMistake, FetchTarget};
 
 use super::session::AgentSession;
 
@@ -30,13 +31,44 @@ pub(super) enum AgentCall<'a> {
     Children(ChildRequest),
 }
 
-impl AgentSession {
-    /// Parses a call of the model. The mistake is one sentence for it.
-    pub(super) fn parse(&self, call: &ToolCall) -> Result<AgentCall<'_>, String> {
-        if let Some(parsed) = self.servers.parse(call) {
-            return parsed.map(AgentCall::Server);
+/// The mistake in a call, in one sentence for the model.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AgentCallMistake {
+    #[error("{mistake}{}", server_tools_hint(.mistake, .server_tools))]
+    Tool {
+        mistake: ToolMistake,
+        /// The tools of MCP servers, which the mistake does not name.
+        server_tools: Vec<String>,
+    },
+    #[error(transparent)]
+    Server(#[from] McpCallMistake),
+    #[error(transparent)]
+    Fetch(#[from] FetchAddressMistake),
+    #[error(transparent)]
+    Script(#[from] SkillRequestMistake),
+    #[error(transparent)]
+    Child(#[from] ChildRequestMistake),
+}
+
+/// Lists the tools of MCP servers where the name of a tool was wrong.
+fn server_tools_hint(mistake: &ToolMistake, server_tools: &[String]) -> String {
+    match mistake {
+        ToolMistake::UnknownTool { .. } if !server_tools.is_empty() => {
+            let names: Vec<String> = server_tools.iter().map(|name| format!("`{name}`")).collect();
+            format!("; its MCP servers have {}", names.join(", "))
         }
-        let parsed = parse_call(&self.tools, call).map_err(|mistake| self.servers.told(&mistake))?;
+        _ => String::new(),
+    }
+}
+
+impl AgentSession {
+    /// Parses a call of the model.
+    pub(super) fn parse(&self, call: &ToolCall) -> Result<AgentCall<'_>, AgentCallMistake> {
+        if let Some(parsed) = self.servers.parse(call) {
+            return Ok(AgentCall::Server(parsed?));
+        }
+        let parsed = parse_call(&self.tools, call)
+            .map_err(|mistake| AgentCallMistake::Tool { mistake, server_tools: self.servers.tool_names() })?;
         Ok(match parsed {
             AgentRequest::Sandbox(request) => AgentCall::Sandbox(request),
             AgentRequest::Ask(_) => AgentCall::Ask,

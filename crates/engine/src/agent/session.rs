@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use wf_base::{digest::Sha256Digest, time::Moment};
+use wf_base::time::Moment;
 use wf_core::{
     agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer},
-    machine::{Attempt, AttemptEnd, WorkExit},
+    machine::{AgentEnding, Attempt, AttemptEnd, WorkExit},
 };
 use wf_exec::process::ProcessCommand;
 use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition, RequiredOutput};
@@ -179,16 +179,6 @@ impl AgentDialogue {
         });
         of_call.collect()
     }
-}
-
-/// The end of an agent.
-pub(crate) struct AgentEnding {
-    pub(crate) attempt: Attempt,
-    pub(crate) exit: WorkExit,
-    /// The digest of the answer of a program of its own.
-    pub(crate) answer: Option<Sha256Digest>,
-    /// The source of untrusted text it was given.
-    pub(crate) untrusted: Option<String>,
 }
 
 /// Collects what an agent left, and reports the end of its work. Its turn is in its conversation before that.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use wf_base::redact::SecretMask;
 use wf_core::{
     agent::{ChildrenReport, ToolCall, cut_result, estimate_tokens, source_of_result},
-    machine::{InputKind, PersonAnswer, ToolCallEnd, ToolCallId},
+    machine::{InputKind, ToolCallEnd, ToolCallId, ToolOrder},
 };
 use wf_exec::{
     StopLevel,
@@ -37,26 +37,13 @@ pub(crate) async fn tool_call(run: &RunContext, id: &ToolCallId) -> Option<ToolC
     dialogue.reply.as_ref()?.tool_calls.get(id.position as usize).cloned()
 }
 
-/// A tool call to be executed.
-pub(crate) struct ToolOrder {
-    pub(crate) id: ToolCallId,
-    /// The time not counted by a limit of the attempt.
-    pub(crate) waited: Duration,
-    /// The result, of a call of `dispatch` or `collect`.
-    pub(crate) children: Option<Box<ChildrenReport>>,
-    /// The answer of people, if it is a question to them.
-    pub(crate) answer: Option<Box<PersonAnswer>>,
-    /// True if the agent was given untrusted text before.
-    pub(crate) untrusted: bool,
-}
-
 /// Executes a tool call of an agent. Its result is stored before it is reported.
 pub(crate) async fn call_tool(
     run: Arc<RunContext>,
     order: ToolOrder,
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
-    let ToolOrder { id, waited, children, answer, untrusted } = order;
+    let ToolOrder { id, waited_ms, children, answer, untrusted } = order;
     let session = run.agents.find_agent(&id.attempt)?;
     let mut dialogue = session.dialogue.lock().await;
     let calls = dialogue.reply.as_ref().map(|reply| &reply.tool_calls);
@@ -70,7 +57,7 @@ pub(crate) async fn call_tool(
         (None, Some(answer)) => CallOutcome::answered(&answer, &run.mask().await),
         (None, None) => {
             let step = step_of(&run, &id.attempt.task_id);
-            let spent = began.since(session.began.after(waited));
+            let spent = began.since(session.began.after(Duration::from_millis(waited_ms)));
             let time_left = step.timeout.map(|limit| limit.saturating_sub(spent));
             let state = CallState { time_left, interrupted, untrusted };
             session.execute(&run, &call, state, stop).await
@@ -126,7 +113,7 @@ impl AgentSession {
         let step = step_of(run, &self.task.attempt.task_id);
         let parsed = match self.parse(call) {
             Ok(parsed) => parsed,
-            Err(mistake) => return CallOutcome::failed(mistake),
+            Err(mistake) => return CallOutcome::failed(mistake.to_string()),
         };
         if interrupted && !parsed.is_repeatable() {
             return CallOutcome::failed(INTERRUPTED.into());

@@ -52,7 +52,7 @@ pub(crate) async fn restore_cached(
         return Ok(Some(InputKind::Looked { task_id, found: None }));
     };
     run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));
-    run.session.store.cache_note(lookup).await?;
+    run.session.store.cache().note_lookup(lookup).await?;
     let found = entry.map(|entry| CachedResult {
         cache_key: entry.key,
         reused_from: entry.run,
@@ -63,7 +63,7 @@ pub(crate) async fn restore_cached(
 }
 
 /// A found result; the error is the reason why it cannot be used.
-type FoundResult = Option<Result<CacheEntry, String>>;
+type FoundResult = Option<Result<CacheEntry, WorkError>>;
 
 /// Finds a result: one of this state, else one others share.
 async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, StoreError> {
@@ -71,8 +71,8 @@ async fn find(run: &RunContext, key: &Sha256Digest) -> Result<FoundResult, Store
     if !session.reuses {
         return Ok(None);
     }
-    if let Some(local) = session.store.reader()?.cache_get(key)? {
-        return Ok(Some(local.map_err(|unrecorded| unrecorded.to_string())));
+    if let Some(local) = session.store.reader()?.cache().find(key)? {
+        return Ok(Some(local.map_err(|unrecorded| WorkError::environmental(unrecorded.to_string()))));
     }
     let Some(shared) = session.shared.results.get() else { return Ok(None) };
     let shared_result = shared.find(key, session.store.blobs()).await.transpose();
@@ -106,11 +106,11 @@ impl KeyedTask {
         }
         let outcome = found_entry.map(|found_entry| {
             let entry = found_entry?;
-            restore(run, &entry, &globs_of(&parts)).map(|()| entry).map_err(|unable| unable.reason)
+            restore(run, &entry, &globs_of(&parts)).map(|()| entry)
         });
         let (entry, lost) = match outcome {
             Some(Ok(entry)) => (Some(entry), None),
-            Some(Err(reason)) => (None, Some(format!("a cached result was found, but not used: {reason}"))),
+            Some(Err(unable)) => (None, Some(format!("a cached result was found, but not used: {unable}"))),
             None => (None, None),
         };
         if let Some(entry) = &entry {
@@ -221,7 +221,7 @@ fn refuse_mixture(run: &RunContext, entry: &CacheEntry, globs: &[String]) -> Res
         return Ok(());
     }
     let results = run.session.store.log_reader();
-    let results = results.and_then(|reader| reader.latest_results(&entry.task_id.step, KNOWN_RESULTS));
+    let results = results.and_then(|reader| reader.cache().latest(&entry.task_id.step, KNOWN_RESULTS));
     let results = results.map_err(|error| WorkError::environmental(error.to_string()))?;
     let others = results.iter().filter(|other| other.task_id == entry.task_id).flat_map(|other| &other.files);
     match others.map(|file| &file.path).find(|path| surplus.contains(*path)) {
@@ -277,7 +277,7 @@ pub(crate) async fn remember(
             created: run.session.clock.now(),
         };
         run.session.note_addition(|| StateAddition::Result(Box::new(entry.clone())));
-        run.session.store.cache_put(entry).await?;
+        run.session.store.cache().put(entry).await?;
     }
     Ok(None)
 }
@@ -290,7 +290,7 @@ async fn report_not_stored(run: &RunContext, lookup: CacheLookup, reason: &str) 
     let parts = cache::with_miss_reason(lookup.parts, Some(&reason));
     let lookup = CacheLookup { parts, ..lookup };
     run.session.note_addition(|| StateAddition::Lookup(Box::new(lookup.clone())));
-    run.session.store.cache_note(lookup).await
+    run.session.store.cache().note_lookup(lookup).await
 }
 
 /// Refuses to store a result beside files that were there before, and that the work has not written: it may have left them

@@ -59,7 +59,7 @@ impl AttemptTask {
         let from = declared.find(|secret| secret.name == *name);
         if let Some(SecretSource::Connection { name, .. }) = from.map(|secret| &secret.source) {
             let session = &self.run.session;
-            drop(session.store.connection_used(name, session.clock.now()));
+            drop(session.store.connections().record_use(name, session.clock.now()));
         }
     }
 

@@ -54,15 +54,15 @@ impl CarriedState {
     pub fn of_plan(plan: &Arc<Plan>, reader: &StoreReader, reuses: bool) -> Result<Self, StoreError> {
         let plans = family(plan);
         let memory = if plans.iter().any(|plan| memory::may_be_asked(plan)) {
-            let megrams = reader.memory(&MegramSelection::All)?;
-            Some(MemoryBundle { megrams, notes: reader.notes()? })
+            let megrams = reader.memory().megrams(&MegramSelection::All)?;
+            Some(MemoryBundle { megrams, notes: reader.memory().notes()? })
         } else {
             None
         };
         let steps = plans.iter().flat_map(|plan| plan.steps()).flat_map(Step::ways);
         let cached = steps.filter(|step| reuses && step.cache.is_some());
         let cached: BTreeSet<&Name> = cached.map(|step| &step.id).collect();
-        let results = cached.into_iter().map(|step| reader.latest_results(step, RESULTS_OF_STEP));
+        let results = cached.into_iter().map(|step| reader.cache().latest(step, RESULTS_OF_STEP));
         let entries: Vec<CacheEntry> = results.collect::<Result<Vec<_>, StoreError>>()?.concat();
         Ok(Self { session: None, memory, past: PastRuns::default(), results: entries })
     }
@@ -79,10 +79,10 @@ impl CarriedState {
     /// Makes it part of another state, except for the cached results.
     pub async fn take_in(&self, session: &EngineSession) -> Result<(), EngineError> {
         if let Some(name) = &self.session {
-            session.store.begin_session(name, session.clock.now()).await?;
+            session.store.sessions().begin(name, session.clock.now()).await?;
         }
         if let Some(memory) = &self.memory {
-            session.store.import(memory.clone()).await?;
+            session.store.memory().import(memory.clone()).await?;
         }
         self.past.take_in(session).await
     }

@@ -161,8 +161,8 @@ pub fn ended_run(outer: &RunId, kind: &EventKind) -> Option<RunId> {
 
 /// Returns the number of recorded events of a run and of all nested in it.
 fn count(reader: &StoreReader, run: &RunId) -> Result<u64, StoreError> {
-    let mut events = reader.events(run, 0)?.len() as u64;
-    for (nested, _) in reader.children(run)? {
+    let mut events = reader.events().of_run(run, 0)?.len() as u64;
+    for (nested, _) in reader.runs().children(run)? {
         events += count(reader, &nested)?;
     }
     Ok(events)

@@ -69,7 +69,7 @@ impl BackendLink {
         family: &RunFamily,
     ) -> Result<bool, EngineError> {
         for (run, ask) in family.open_requests() {
-            for answer in session.store.reader()?.answers(&run, ask.request)? {
+            for answer in session.store.reader()?.approvals().answers(&run, ask.request)? {
                 let key = (run.clone(), ask.request, answer.token);
                 if !self.sent.contains(&key) {
                     let (run, request, token) = key.clone();

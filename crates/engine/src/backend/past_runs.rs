@@ -64,8 +64,8 @@ impl PastRuns {
             }
             let Some(past) = PastRun::read(reader, &run)? else { continue };
             open.extend(past.parent.iter().map(|(outer, _)| outer.clone()));
-            open.extend(reader.children(&run)?.into_iter().map(|(nested, _)| nested));
-            open.extend(reader.steps(&run)?.into_iter().filter_map(|row| row.reused_from));
+            open.extend(reader.runs().children(&run)?.into_iter().map(|(nested, _)| nested));
+            open.extend(reader.steps().of_run(&run)?.into_iter().filter_map(|row| row.reused_from));
             runs_by_id.insert(run, past);
         }
         let depths: BTreeMap<RunId, usize> =
@@ -94,7 +94,7 @@ impl PastRuns {
 
     pub(super) fn cached_results(&self, reader: &StoreReader) -> Result<Vec<CacheEntry>, StoreError> {
         let keys = self.cache_keys();
-        let entries = keys.iter().map(|key| reader.cache_get(key));
+        let entries = keys.iter().map(|key| reader.cache().find(key));
         let entries: Vec<_> = entries.collect::<Result<_, _>>()?;
         Ok(entries.into_iter().flatten().filter_map(Result::ok).collect())
     }
@@ -110,13 +110,13 @@ impl PastRuns {
             self.take_in_family(outermost, store).await?;
         }
         for lookup in self.lookups() {
-            store.cache_note(lookup.clone()).await?;
+            store.cache().note_lookup(lookup.clone()).await?;
         }
         let Some(shared) = session.shared.results.get() else { return Ok(()) };
         for key in self.cache_keys() {
             // Without it, the files of the result count as unknown.
             if let Ok(Some(entry)) = shared.find(&key, store.blobs()).await {
-                store.cache_put(entry).await?;
+                store.cache().put(entry).await?;
             }
         }
         Ok(())
@@ -161,15 +161,15 @@ fn outer_runs<'a>(runs: &'a BTreeMap<RunId, PastRun>, run: &RunId) -> impl Itera
 impl PastRun {
     /// Reads a run; `None`: it was forgotten.
     fn read(reader: &StoreReader, run: &RunId) -> Result<Option<Self>, StoreError> {
-        let row = match reader.run(run) {
+        let row = match reader.runs().get(run) {
             Ok(row) => row,
             Err(StoreError::UnknownRun(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
         let Ok(plan) = PlanId::parse(&row.plan) else { return Ok(None) };
         let mut lookups = Vec::new();
-        for step in reader.steps(run)? {
-            let cache_parts = reader.cache_parts(run, &step.step, step.item_key.as_deref())?;
+        for step in reader.steps().of_run(run)? {
+            let cache_parts = reader.cache().lookup(run, &step.step, step.item_key.as_deref())?;
             lookups.extend(cache_parts.map(|(hit, parts)| CacheLookup {
                 run: run.clone(),
                 task_id: TaskId { step: step.step, item: step.item },
@@ -185,10 +185,10 @@ impl PastRun {
             path: row.path,
             params: row.params,
             parent: row.parent,
-            sources: reader.sources(run)?,
-            config: reader.config(run)?,
+            sources: reader.sources().of_run(run)?,
+            config: reader.runs().config(run)?,
             created: row.created,
-            events: reader.events(run, 0)?.into_iter().map(|(_, event)| event).collect(),
+            events: reader.events().of_run(run, 0)?.into_iter().map(|(_, event)| event).collect(),
             lookups,
         }))
     }

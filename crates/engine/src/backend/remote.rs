@@ -8,7 +8,7 @@
 //! started anew to follow the run. A run terminated there is brought to its end here, where nothing of it is done any
 //! more.
 
-use std::{path::PathBuf, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -88,8 +88,8 @@ impl BackendProgram {
     }
 
     /// Returns the error of a program that failed; `is_new`: before anything was recorded.
-    fn failure(&self, reason: String, is_new: bool) -> EngineError {
-        let name = self.name.clone();
+    fn failure(&self, reason: impl fmt::Display, is_new: bool) -> EngineError {
+        let (name, reason) = (self.name.clone(), reason.to_string());
         if is_new { EngineError::Unstarted { name, reason } } else { EngineError::Backend { name, reason } }
     }
 }
@@ -259,20 +259,20 @@ async fn follow(
     }
     let message = message.recorded_as(&family, past, &session)?;
     let (is_new, is_started) = (message.recorded == 0, message.is_started());
-    let failed = |reason| backend.failure(reason, is_new);
-    let (mut sender, mut output) = backend.begin(&session).await.map_err(|unable| failed(unable.reason))?;
+    let (mut sender, mut output) =
+        backend.begin(&session).await.map_err(|unable| backend.failure(unable, is_new))?;
     send(&mut sender, &ToBackend::Follow(Box::new(message))).await;
     let mut link = BackendLink::new(sender);
     if !is_started {
         tokio::select! {
-            said = output.next() => match said.map_err(failed)? {
+            said = output.next() => match said.map_err(|silence| backend.failure(silence, is_new))? {
                 FromBackend::Ready => link.start(&mut family).await?,
-                said => return Err(failed(format!("its program is not ready to start the run: {said:?}"))),
+                said => return Err(backend.failure(unready(&said), is_new)),
             },
             Ok(()) = stop.changed() => return Err(EngineError::Cancelled),
         }
     }
-    let failed = |reason| backend.failure(reason, false);
+    let failed = |silence| backend.failure(silence, false);
     if backend.cancels {
         link.cancel(StopLevel::Gently).await;
     }
@@ -311,6 +311,10 @@ async fn follow(
     }
 }
 
+fn unready(said: &FromBackend) -> String {
+    format!("its program is not ready to start the run: {said:?}")
+}
+
 /// Returns the remark about a task with a lock another one waits for.
 fn lock_held(lock: String, run: RunId, holder: &TaskId) -> TaskRemark {
     TaskRemark::LockHeld(LockHolder {
@@ -319,6 +323,16 @@ fn lock_held(lock: String, run: RunId, holder: &TaskId) -> TaskRemark {
         place: holder.to_string(),
         waits: false,
     })
+}
+
+/// The reason why a program has no further message.
+#[derive(Debug, thiserror::Error)]
+enum BackendSilence {
+    /// The program ended, or says that it cannot go on, with this reason.
+    #[error("{0}")]
+    Failed(String),
+    #[error("its program says what wf does not know: {0}")]
+    Unknown(#[from] serde_json::Error),
 }
 
 /// The messages of a program, and its end.
@@ -330,12 +344,12 @@ struct ProgramOutput<P> {
 }
 
 impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
-    /// Waits for the next message; the error is the reason why there is none.
-    async fn next(&mut self) -> Result<FromBackend, String> {
+    /// Waits for the next message.
+    async fn next(&mut self) -> Result<FromBackend, BackendSilence> {
         let line = loop {
             // Its last words may arrive with its end.
             if let Some(ended) = &self.ended {
-                break self.lines.try_recv().map_err(|_| ended.clone())?;
+                break self.lines.try_recv().map_err(|_| BackendSilence::Failed(ended.clone()))?;
             }
             tokio::select! {
                 biased;
@@ -346,10 +360,9 @@ impl<P: Future<Output = DialogueEnd>> ProgramOutput<P> {
                 }
             }
         };
-        match serde_json::from_slice(&line) {
-            Ok(FromBackend::Failed(reason)) => Err(reason),
-            Ok(said) => Ok(said),
-            Err(error) => Err(format!("its program says what wf does not know: {error}")),
+        match serde_json::from_slice(&line)? {
+            FromBackend::Failed(reason) => Err(BackendSilence::Failed(reason)),
+            said => Ok(said),
         }
     }
 }

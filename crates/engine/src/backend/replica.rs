@@ -59,7 +59,7 @@ impl RunReplica {
     /// Opens the copy of a run, which is made if there is none.
     pub async fn open(session: &Arc<EngineSession>, request: RunRequest) -> Result<Self, EngineError> {
         let keeper = session.executor.supervisor_id().unwrap_or_default().to_owned();
-        let is_recorded = match session.store.log_reader()?.run(&request.run) {
+        let is_recorded = match session.store.log_reader()?.runs().get(&request.run) {
             Ok(_) => true,
             Err(StoreError::UnknownRun(_)) => false,
             Err(error) => return Err(error.into()),

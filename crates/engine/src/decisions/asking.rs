@@ -60,7 +60,7 @@ fn approval_outcome(
     if let Some(recorded) = session.shared.answers.get() {
         return Ok(recorded.answer(&run.run_ref, request));
     }
-    let answers = session.store.reader()?.answers(&run.run_ref.id, request.request)?;
+    let answers = session.store.reader()?.approvals().answers(&run.run_ref.id, request.request)?;
     if answers.is_empty() {
         return Ok(None);
     }
@@ -85,7 +85,7 @@ fn outcome_of(
         number: ask.request,
         proposal: approval::proposal(ask, &run.run_ref.id, plan, &evidence),
     };
-    let row = session.store.reader()?.run(&run.run_ref.id)?;
+    let row = session.store.reader()?.runs().get(&run.run_ref.id)?;
     let subject = ApprovalContext {
         scope: scope(ask),
         plan: &run.run_ref.plan,

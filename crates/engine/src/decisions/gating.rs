@@ -18,7 +18,9 @@ use wf_exec::{
     StopLevel, WorkError, check,
     gate::{self, GateEnvironment},
 };
-use wf_model::{GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork, expr::EvalError};
+use wf_model::{
+    EngineFailure, GateProvider, JsonObject, LlmJudge, ModelChoice, Step, StepWork, expr::EvalError,
+};
 
 use crate::{
     agent::{answer_exchange, put_exchange, tool_call},
@@ -112,7 +114,8 @@ impl GateEvaluation {
             let mut asked_model = None;
             let answer = match &gate.provider {
                 _ if *stop.borrow() != StopLevel::No => {
-                    Err("not evaluated: the run is being cancelled".into())
+                    let reason = "not evaluated: the run is being cancelled";
+                    Err(WorkError::engine(EngineFailure::Cancelled, reason))
                 }
                 GateProvider::Llm(judge) => {
                     let judged = ModelJudgement::ask(&self.run, judge, context).await;
@@ -122,6 +125,7 @@ impl GateEvaluation {
                 _ => gate::ask(&gate, context, &site, stop.clone()).await,
             };
             let took = clock.now().since(began).as_millis();
+            let answer = answer.map_err(|unable| unable.reason);
             pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
             if let Some(model_call) = asked_model {
                 pass.note_call(model_call);
@@ -250,7 +254,7 @@ impl GateEvaluation {
 
 /// The answer of a model to a gate, and its call.
 pub(super) struct ModelJudgement {
-    pub(crate) answer: Result<GateAnswer, String>,
+    pub(crate) answer: Result<GateAnswer, WorkError>,
     /// The call; `None`: none was made.
     pub(crate) asked_model: Option<AskedModel>,
 }
@@ -261,15 +265,18 @@ impl ModelJudgement {
         let role = Name::parse(JUDGE_ROLE).ok().map(ModelChoice::Role);
         let Some(model) = role.and_then(|role| run.session.models.find(&role)) else {
             let reason = format!("wf.yaml gives no model the role `{JUDGE_ROLE}`: add it under `roles`");
-            return Self { answer: Err(reason), asked_model: None };
+            return Self { answer: Err(WorkError::engine(EngineFailure::Sensor, reason)), asked_model: None };
         };
         let request = question(judge, context);
         let mut asker = ModelAsker::new(run, model);
         let answer = match tokio::time::timeout(ANSWER_TIMEOUT, asker.ask(&request)).await {
-            Ok(Ok(reply)) => read(&reply.text, judge.promote_to_policy),
+            Ok(Ok(reply)) => {
+                read(&reply.text, judge.promote_to_policy).map_err(|mistake| mistake.to_string())
+            }
             Ok(Err(unasked)) => Err(unasked.reason),
             Err(_) => Err(format!("model `{}` did not answer within {ANSWER_TIMEOUT:?}", model.name)),
         };
+        let answer = answer.map_err(|reason| WorkError::engine(EngineFailure::Sensor, reason));
         Self { answer, asked_model: asker.asked_models.pop() }
     }
 }

@@ -14,7 +14,7 @@ use wf_model::{ModelChoice, Plan, Planner, PlannerSource};
 
 use crate::{
     memory,
-    models::asker::ModelAsker,
+    models::{asker::ModelAsker, call::ModelCallFailure},
     run::RunContext,
     session::{UnitResult, waiting::wait_for_stop},
 };
@@ -43,13 +43,14 @@ pub(crate) async fn ask(
     };
     if let Some(model) = run.session.models.find(&ModelChoice::Role(role)) {
         let mut asker = ModelAsker::new(&run, model);
-        let planner_reply = tokio::select! {
-            planner_reply = tokio::time::timeout(TIMEOUT, ask_once_more(&mut asker, &request)) => {
-                planner_reply.unwrap_or_else(|_| Err(format!("it did not answer within {TIMEOUT:?}")))
-            }
-            () = wait_for_stop(stop) => Err("it was stopped".into()),
+        reply.said = tokio::select! {
+            asked = tokio::time::timeout(TIMEOUT, ask_once_more(&mut asker, &request)) => match asked {
+                Ok(Ok(text)) => PlannerReply::Text(text),
+                Ok(Err(unasked)) => PlannerReply::Nothing(unasked.reason),
+                Err(_) => PlannerReply::Nothing(format!("it did not answer within {TIMEOUT:?}")),
+            },
+            () = wait_for_stop(stop) => PlannerReply::Nothing("it was stopped".into()),
         };
-        reply.said = planner_reply.map_or_else(PlannerReply::Nothing, PlannerReply::Text);
         (reply.calls, reply.usage) = (asker.calls(), asker.usage());
         reply.asked = std::mem::take(&mut asker.asked_models);
     }
@@ -66,13 +67,15 @@ fn role(plan: &Plan) -> Name {
 }
 
 /// Asks once; an answer that cannot be used is repaired once.
-async fn ask_once_more(asker: &mut ModelAsker<'_>, request: &GuidanceRequest) -> Result<String, String> {
+async fn ask_once_more(
+    asker: &mut ModelAsker<'_>,
+    request: &GuidanceRequest,
+) -> Result<String, ModelCallFailure> {
     let mut question = guidance_question(request);
-    let answer = asker.ask(&question).await.map_err(|unasked| unasked.reason)?;
+    let answer = asker.ask(&question).await?;
     let Err(mistake) = read_guidance(&answer.text, &request.all_restrictions(asker.plan())) else {
         return Ok(answer.text);
     };
-    question.append_turn(answer, Vec::new(), Some(&mistake));
-    let again = asker.ask(&question).await.map_err(|unasked| unasked.reason)?;
-    Ok(again.text)
+    question.append_turn(answer, Vec::new(), Some(&mistake.to_string()));
+    Ok(asker.ask(&question).await?.text)
 }

@@ -9,7 +9,7 @@ use wf_core::{
     agent::{ModelRequest, planner_answer, planner_question},
     machine::{InputKind, PlanReply, PlanRequest, PlannerCalls, PlannerReply},
 };
-use wf_exec::{StopLevel, planner};
+use wf_exec::{StopLevel, WorkError, planner};
 use wf_model::{ModelChoice, Planner, PlannerSource};
 
 use super::gating;
@@ -23,7 +23,7 @@ use crate::{
 
 /// The answer of a planner, and its usage.
 struct PlannerAnswer {
-    said: Result<String, String>,
+    reply: PlannerReply,
     calls: PlannerCalls,
 }
 
@@ -39,19 +39,24 @@ pub(crate) async fn ask(
         Some(Planner { source: PlannerSource::Role(role), timeout }) => {
             ask_model(&run, role, &planner_question(&request), *timeout, stop).await
         }
-        Some(planner) => PlannerAnswer::without_model(ask_program(&run, planner, &request, stop).await),
-        None => PlannerAnswer::without_model(Err("the plan has no `planner`".into())),
+        Some(planner) => {
+            let printed = ask_program(&run, planner, &request, stop).await;
+            let reply =
+                printed.map_or_else(|unable| PlannerReply::Nothing(unable.reason), PlannerReply::Text);
+            PlannerAnswer::without_model(reply)
+        }
+        None => PlannerAnswer::without_model(PlannerReply::Nothing("the plan has no `planner`".into())),
     };
     run.session.executor.ensure_supervised()?;
-    let PlannerAnswer { said, calls } = answer;
-    let problems = match &said {
-        Ok(text) => generated::proposal_problems(&run, text).await,
-        Err(_) => Vec::new(),
+    let PlannerAnswer { reply, calls } = answer;
+    let problems = match &reply {
+        PlannerReply::Text(text) => generated::proposal_problems(&run, text).await,
+        PlannerReply::Nothing(_) => Vec::new(),
     };
     Ok(Some(InputKind::Planned(PlanReply {
         round: request.round.round,
         again: request.rejected.is_some(),
-        said: said.map_or_else(PlannerReply::Nothing, PlannerReply::Text),
+        said: reply,
         must_not: request.calibration.must_not,
         problems,
         calls,
@@ -59,8 +64,8 @@ pub(crate) async fn ask(
 }
 
 impl PlannerAnswer {
-    fn without_model(said: Result<String, String>) -> Self {
-        Self { said, calls: PlannerCalls::default() }
+    fn without_model(reply: PlannerReply) -> Self {
+        Self { reply, calls: PlannerCalls::default() }
     }
 }
 
@@ -69,9 +74,10 @@ async fn ask_program(
     planner: &Planner,
     request: &PlanRequest,
     stop: watch::Receiver<StopLevel>,
-) -> Result<String, String> {
-    let program = planner::as_check(planner).ok_or("the planner is no program")?;
-    let site = gating::site(run, None).await.map_err(|unable| unable.reason)?;
+) -> Result<String, WorkError> {
+    let program = planner::as_check(planner);
+    let program = program.ok_or_else(|| WorkError::logical("the planner is no program"))?;
+    let site = gating::site(run, None).await?;
     planner::ask(&program, request, &site, stop).await
 }
 
@@ -84,17 +90,17 @@ async fn ask_model(
 ) -> PlannerAnswer {
     let Some(model) = run.session.models.find(&ModelChoice::Role(role.clone())) else {
         let reason = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
-        return PlannerAnswer::without_model(Err(reason));
+        return PlannerAnswer::without_model(PlannerReply::Nothing(reason));
     };
     let mut asker = ModelAsker::new(run, model);
-    let planner_reply = tokio::select! {
-        reply = tokio::time::timeout(timeout, asker.ask(request)) => match reply {
-            Ok(Ok(reply)) => Ok(planner_answer(&reply.text).to_owned()),
-            Ok(Err(unasked)) => Err(unasked.reason),
-            Err(_) => Err(format!("it did not answer within {timeout:?}")),
+    let reply = tokio::select! {
+        called = tokio::time::timeout(timeout, asker.ask(request)) => match called {
+            Ok(Ok(reply)) => PlannerReply::Text(planner_answer(&reply.text).to_owned()),
+            Ok(Err(unasked)) => PlannerReply::Nothing(unasked.reason),
+            Err(_) => PlannerReply::Nothing(format!("it did not answer within {timeout:?}")),
         },
-        () = wait_for_stop(stop) => Err("it was stopped".into()),
+        () = wait_for_stop(stop) => PlannerReply::Nothing("it was stopped".into()),
     };
     let calls = PlannerCalls { usage: asker.usage(), asked: std::mem::take(&mut asker.asked_models) };
-    PlannerAnswer { said: planner_reply, calls }
+    PlannerAnswer { reply, calls }
 }

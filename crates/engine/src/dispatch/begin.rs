@@ -73,7 +73,13 @@ fn resume_run(
         // To cancel a run needs no active session.
         let watched = session_of(session, run)?.filter(|_| stop_level == StopLevel::No);
         if let Some(name) = &watched {
-            session.store.log_reader()?.session(name)?.require_active().map_err(StoreError::Session)?;
+            session
+                .store
+                .log_reader()?
+                .sessions()
+                .get(name)?
+                .require_active()
+                .map_err(StoreError::Session)?;
         }
         let ReplayedRun { run: ongoing, machine, events } =
             ReplayedRun::new(session, fence.token(), plan, repeated_run)?;
@@ -92,7 +98,7 @@ fn resume_run(
 
 /// Returns the session a recorded run belongs to.
 fn session_of(session: &EngineSession, run: &RunId) -> Result<Option<SessionName>, StoreError> {
-    Ok(session.store.log_reader()?.run(run)?.session)
+    Ok(session.store.log_reader()?.runs().get(run)?.session)
 }
 
 /// Works until the end, or until another process took the run over, or its steps are to be interrupted: then everything
@@ -156,7 +162,7 @@ async fn sweep(state: &StateFolder) -> Result<(), EngineError> {
     }
     let reader = StoreReader::open(state.path())?;
     for orphan in &orphans {
-        if !reader.needs_keeper(orphan)? {
+        if !reader.leases().needs_keeper(orphan)? {
             supervisor::conclude(&dir, orphan).await;
         }
     }

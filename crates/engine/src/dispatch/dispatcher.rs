@@ -55,6 +55,8 @@ pub(crate) struct RunDispatcher {
     pub(super) releasing_locks: BTreeMap<TaskId, oneshot::Receiver<()>>,
     /// The pending approvals, each with the unit looking for answers.
     pub(crate) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
+    /// The end of the last of these looks.
+    pub(super) last_look: Option<oneshot::Receiver<()>>,
     /// The requests to people, until they decide.
     requests: OpenRequests,
     pub(crate) nested: BTreeSet<Attempt>,
@@ -107,6 +109,7 @@ impl RunDispatcher {
             lock_tries: Vec::new(),
             releasing_locks: BTreeMap::new(),
             asks: BTreeMap::new(),
+            last_look: None,
             requests: OpenRequests::default(),
             nested: BTreeSet::new(),
             children: LiveChildren::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
 use wf_exec::StopLevel;
@@ -79,10 +79,20 @@ impl RunDispatcher {
         }
     }
 
-    /// Looks for an answer to a request for approval.
+    /// Looks for an answer to a request for approval, after the looks before: answers count in the order of the requests.
     fn poll_approval(&mut self, request: Box<ApprovalRequest>) {
-        let run = Arc::clone(&self.run);
-        let looks = self.spawn_unit(asking::check_decision(run, request.clone()));
+        let (run, asked) = (Arc::clone(&self.run), request.clone());
+        let (end, next) = oneshot::channel::<()>();
+        let before = self.last_look.replace(next);
+        let looks = self.spawn_unit(async move {
+            if let Some(before) = before {
+                // It is closed once that look is over, or was given up.
+                let _ = before.await;
+            }
+            let decision = asking::check_decision(run, asked).await;
+            drop(end);
+            decision
+        });
         self.asks.insert(request.request, (request, looks));
     }
 

@@ -108,10 +108,10 @@ impl ReplayedRun {
         repeated_run: Option<RepeatedRun>,
     ) -> Result<Self, EngineError> {
         let reader = session.store.log_reader()?;
-        let RunRow { params, session: name, .. } = reader.run(&token.run)?;
-        let key_scope = first_run(&reader.config(&token.run)?, &token.run);
-        let events = reader.events(&token.run, 0)?;
-        let owners = reader.owners(&token.run)?;
+        let RunRow { params, session: name, .. } = reader.runs().get(&token.run)?;
+        let key_scope = first_run(&reader.runs().config(&token.run)?, &token.run);
+        let events = reader.events().of_run(&token.run, 0)?;
+        let owners = reader.leases().of_run(&token.run)?;
         let keepers = former_supervisors(&owners);
         let mut machine = Machine::new(plan.clone(), token.run.clone(), params.clone());
         let view = if events.is_empty() {

@@ -25,7 +25,7 @@ pub(super) async fn interruption(run: Arc<RunContext>, session: Option<SessionNa
         let look = tokio::task::spawn_blocking(move || {
             // What cannot be read now is read the next time: the store tells what is wrong with it.
             let reader: StoreReader = reader.map_or_else(|| store.store.log_reader(), Ok).ok()?;
-            let record = reader.session(&wanted).ok();
+            let record = reader.sessions().get(&wanted).ok();
             Some((reader, record))
         });
         let (read, record) = look.await.ok().flatten().unzip();

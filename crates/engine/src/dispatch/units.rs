@@ -1,7 +1,7 @@
 //! The unit of work carrying out an effect, whoever decides about the run: the dispatcher in this process, or a machine
 //! elsewhere for which this process works.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc};
 
 use tokio::sync::watch;
 
@@ -10,7 +10,7 @@ use wf_exec::StopLevel;
 use wf_model::StepWork;
 
 use crate::{
-    agent::{self, AgentEnding, ClientTurn, ModelCall, ToolOrder},
+    agent,
     attempt::{cache, generate},
     decisions::{gating::GateEvaluation, guidance, planning},
     files::{reliance, worktrees},
@@ -115,27 +115,20 @@ impl EffectUnit {
     /// Returns the unit an agent needs.
     fn of_agent(run: Arc<RunContext>, effect: Effect) -> Option<Self> {
         Some(match effect {
-            Effect::CallModel { attempt, call, repairs, refusals, context, supplement } => {
-                let call =
-                    ModelCall { attempt: attempt.clone(), call, repairs, refusals, context, supplement };
-                Self::execution(attempt, |stop| agent::call_model(run, call, stop))
+            Effect::CallModel(call) => {
+                Self::execution(call.attempt.clone(), |stop| agent::call_model(run, call, stop))
             }
-            Effect::CallTool { id, waited_ms, children, answer, untrusted } => {
-                let (attempt, waited) = (id.attempt.clone(), Duration::from_millis(waited_ms));
-                let order = ToolOrder { id, waited, children, answer, untrusted };
-                Self::execution(attempt, |stop| agent::call_tool(run, order, stop))
+            Effect::CallTool(order) => {
+                Self::execution(order.id.attempt.clone(), |stop| agent::call_tool(run, order, stop))
             }
-            Effect::ServeClient { attempt, call, refusals, repairs } => {
-                let turn = ClientTurn { attempt: attempt.clone(), call, refusals, invalid_answer: repairs };
-                Self::execution(attempt, |stop| agent::serve_client(run, turn, stop))
+            Effect::ServeClient(turn) => {
+                Self::execution(turn.attempt.clone(), |stop| agent::serve_client(run, turn, stop))
             }
             Effect::Compact { request } => {
                 let attempt = request.start.attempt.clone();
                 Self::stoppable(Some(attempt), |stop| agent::compact(run, request, stop))
             }
-            Effect::EndAgent { attempt, exit, answer, untrusted } => {
-                Self::unstoppable(agent::end(run, AgentEnding { attempt, exit, answer, untrusted }))
-            }
+            Effect::EndAgent(ending) => Self::unstoppable(agent::end(run, ending)),
             _ => return None,
         })
     }

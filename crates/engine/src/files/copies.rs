@@ -1,14 +1,14 @@
-//! Copies of verified files: later processes see these bytes, whatever is at the path by then.
+//! Copies of verified files: later processes see these bytes, and not the later content of the path.
 //!
 //! ```text
 //! work ended      keep ──▶ a copy of each artifact with its permissions, in the run's folder
-//! judged          evidence: the digests that were checked
+//! judged          evidence: the checked digests
 //! before a start  of_step, of_checks ──▶ copies for the sandbox
-//!                                    ──▶ Err: a file that is read as it lies there has changed
-//! work ended      release: what a step declared and changed is its own
+//!                                    ──▶ Err: a file read without a copy has changed
+//! work ended      release: the declared files changed by a step are its own
 //! ```
 //!
-//! **Invariant:** a copy is shown only after its content was compared with the digest that was checked.
+//! **Invariant:** a copy is shown only after its content was compared with the checked digest.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -181,8 +181,8 @@ fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
     names
 }
 
-/// Returns the copies an attempt is to see; `allow` is what it may do, if it is confined. Fails if a file it reads as
-/// it lies there has changed.
+/// Returns the copies an attempt is to see; `allow` are its permissions, if it is confined. Fails if a file it reads
+/// without a copy has changed.
 pub(crate) fn of_step(
     run: &RunContext,
     attempt: &Attempt,
@@ -225,7 +225,7 @@ pub(super) fn uncopied_files(
     files
 }
 
-/// Returns the first of some files that is not as it was verified.
+/// Returns the first of some files with another content than the verified one.
 pub(super) fn changed_file<'a>(
     run: &RunContext,
     mut files: impl Iterator<Item = &'a KeptFile>,
@@ -273,7 +273,7 @@ fn of_checks(
     copies(run, files)
 }
 
-/// Does the same on a thread that may wait for the disk, if the checks have a view of their own.
+/// Does the same on a thread for waits, if the checks have a view of their own.
 pub(crate) async fn of_checks_of(
     run: &Arc<RunContext>,
     task_id: Option<TaskId>,
@@ -286,8 +286,8 @@ pub(crate) async fn of_checks_of(
     blocking(run, move |run| of_checks(run, task_id.as_ref(), own_artifacts)).await
 }
 
-/// Returns a remark about the files that checks see as they were verified although they have changed
-/// since; empty if there are none.
+/// Returns a remark about the files changed since checks verified them, and shown to checks as verified; empty if
+/// there are none.
 pub(crate) fn remark(run: &RunContext, task_id: Option<&TaskId>) -> String {
     let files = kept_files(run, task_id).into_iter();
     let changed = files.filter(|file| file.is_changed(run) && has_no_links(&run.session.root, &file.path));
@@ -347,7 +347,7 @@ pub(crate) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
     }
 }
 
-/// Calls a function on a thread that may wait for the disk.
+/// Calls a function on a thread for waits: it may wait for the disk.
 pub(crate) async fn blocking<T: Send + 'static>(
     run: &Arc<RunContext>,
     work: impl FnOnce(&RunContext) -> Result<T, WorkError> + Send + 'static,

@@ -175,7 +175,7 @@ impl ReuseContext<'_> {
         let Some(run) = nested_run(self.reader, run, &result.step, key)? else {
             return Ok(None);
         };
-        let params = self.reader.run(&run)?.params;
+        let params = self.reader.runs().get(&run)?.params;
         let ask = RepeatRequest {
             run: Some(run),
             earlier_plan: Some(Arc::clone(&uses.plan)),
@@ -219,12 +219,12 @@ impl ReuseContext<'_> {
             return Ok(None);
         };
         let (step_id, key) = (&reused.step, reused.item.as_deref());
-        let cached = self.reader.cache_parts(&reused.from, step_id, key)?;
+        let cached = self.reader.cache().lookup(&reused.from, step_id, key)?;
         let Some((_, parts)) = cached else {
             let reason = "its inputs were not recorded";
             return Ok(Some(reason.to_owned()));
         };
-        let entry = self.reader.cache_get(&cache_key(&parts))?;
+        let entry = self.reader.cache().find(&cache_key(&parts))?;
         let files = entry.and_then(Result::ok).map(|entry| entry.files);
         let put_back = files.iter().flatten();
         let put_back: BTreeMap<&str, _> = put_back.map(|file| (file.path.as_str(), file.digest)).collect();

@@ -90,7 +90,7 @@ impl<'a> RecordedResults<'a> {
     fn run(&mut self, run: &RunId) -> Result<&RunResults, StoreError> {
         Ok(match self.runs.entry(run.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(RunResults::of(&self.reader.events(run, 0)?)),
+            Entry::Vacant(unknown) => unknown.insert(RunResults::of(&self.reader.events().of_run(run, 0)?)),
         })
     }
 
@@ -138,7 +138,7 @@ impl<'a> RecordedResults<'a> {
 pub fn artifacts_of_run(reader: &StoreReader, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
     let mut results = RecordedResults::new(reader);
     let mut artifacts = Vec::new();
-    for row in reader.steps(run)? {
+    for row in reader.steps().of_run(run)? {
         let Some(from) = &row.reused_from else { continue };
         let key = row.item_key.as_deref();
         let mut left = results.of_result(from, &row.step, key)?.artifacts;
@@ -154,7 +154,7 @@ pub fn artifacts_of_run(reader: &StoreReader, run: &RunId) -> Result<Vec<Artifac
         let left = left.into_iter();
         artifacts.extend(left.map(|artifact| ArtifactRow { step: step.clone(), item, attempt: 0, artifact }));
     }
-    artifacts.extend(reader.artifacts(run)?);
+    artifacts.extend(reader.artifacts().of_run(run)?);
     Ok(artifacts)
 }
 

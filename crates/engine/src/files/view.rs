@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 use wf_core::machine::{Baseline, Event, EventKind, RunApproval};
 use wf_exec::{
+    WorkError,
     pinned::PinnedFiles,
     view::{KeptFiles, WorkspaceView, files_to_keep},
 };
@@ -73,13 +74,15 @@ impl EarlierBaseline {
     ) -> Result<Option<Self>, StoreError> {
         let Some(run) = repeated_run.and_then(RepeatedRun::run_id) else { return Ok(None) };
         let reader = session.store.log_reader()?;
-        let Some(ended) = reader.run(run)?.ended else { return Ok(None) };
+        let Some(ended) = reader.runs().get(run)?.ended else { return Ok(None) };
         if is_elsewhere(session, run)? {
             return Ok(None);
         }
-        let taken = reader.facts(run, &["baseline_taken"])?.into_iter().find_map(|event| match event.fact {
-            EventKind::BaselineTaken(baseline) => Some(baseline.manifest),
-            _ => None,
+        let taken = reader.events().of_kinds(run, &["baseline_taken"])?.into_iter().find_map(|event| {
+            match event.fact {
+                EventKind::BaselineTaken(baseline) => Some(baseline.manifest),
+                _ => None,
+            }
         });
         let record = fs::read(session.store.folder().run(run).join(BASELINE)).ok();
         let record = record.filter(|bytes| Some(Sha256Digest::of_bytes(bytes)) == taken);
@@ -130,11 +133,13 @@ pub(crate) fn recorded_view(
         _ => None,
     });
     let file = session.store.folder().run(run).join(BASELINE);
-    let record = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()));
-    let record = record.and_then(|bytes| {
-        let is_it = Sha256Digest::of_bytes(&bytes) == baseline.manifest;
-        is_it.then_some(bytes).ok_or_else(|| format!("{} was modified", file.display()))
-    });
+    let record = fs::read(&file)
+        .map_err(|error| WorkError::environmental(format!("{}: {error}", file.display())))
+        .and_then(|bytes| {
+            let is_it = Sha256Digest::of_bytes(&bytes) == baseline.manifest;
+            let modified = || WorkError::environmental(format!("{} was modified", file.display()));
+            is_it.then_some(bytes).ok_or_else(modified)
+        });
     let params = params.unwrap_or_default();
     let kept_files = KeptFiles::recorded(&baseline.kept, kept_folder(session, run));
     let view = WorkspaceView::recorded(&session.root, &excluded_folders(session), plan, &params, record);

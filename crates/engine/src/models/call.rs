@@ -101,7 +101,7 @@ impl<'a> PaidTries<'a> {
 impl TryAllowance for PaidTries<'_> {
     fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_> {
         let total = self.earlier_usage.plus(usage).plus(self.reserve);
-        Box::pin(async move { self.set_aside.change(total).await.map_err(|unpaid| unpaid.to_string()) })
+        Box::pin(async move { Ok(self.set_aside.change(total).await?) })
     }
 }
 

@@ -80,7 +80,7 @@ impl ModelKeyResolver for ModelKeys {
                 .find(|declared_source| declared_source.source == *source)
                 .ok_or_else(unknown)?;
             let secret = self.secrets.get_secret(&declared.name).await;
-            let secret = secret.map_err(|error| ModelKeyError(error.reason))?;
+            let secret = secret.map_err(|unread| ModelKeyError(unread.error.to_string()))?;
             // From now on it is masked everywhere.
             drop(self.secrets.known().await);
             ModelKey::new(secret.expose()).map_err(|error| ModelKeyError(error.to_string()))

@@ -177,7 +177,7 @@ impl<'a> NestedPlace<'a> {
 
     /// Returns the events of the run, if it has begun.
     pub(crate) fn recorded_events(&self) -> Result<Vec<(u64, Event)>, EngineError> {
-        Ok(self.outer_run.session.store.log_reader()?.events(&self.id(), 0)?)
+        Ok(self.outer_run.session.store.log_reader()?.events().of_run(&self.id(), 0)?)
     }
 }
 

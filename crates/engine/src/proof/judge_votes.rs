@@ -6,7 +6,9 @@ use tokio::sync::watch;
 
 use wf_core::{
     agent::ModelRequest,
-    judgement::{Ballot, CriterionVote, FailedVote, JudgedText, Judgement, judge_question, read_vote},
+    judgement::{
+        Ballot, CriterionVote, FailedVote, JudgedText, Judgement, VoteMistake, judge_question, read_vote,
+    },
     machine::{CheckRuling, CheckVerdict},
 };
 use wf_exec::{StopLevel, check::CheckOutcome};
@@ -108,7 +110,7 @@ impl JudgeCalls<'_> {
         &mut self,
         request: &mut ModelRequest,
         stop: &watch::Receiver<StopLevel>,
-    ) -> Result<Result<Vec<CriterionVote>, String>, FailedVote> {
+    ) -> Result<Result<Vec<CriterionVote>, VoteMistake>, FailedVote> {
         let failed = |reason: String, failure_class| FailedVote { reason, failure_class };
         let limit = self.timeout;
         let reply = tokio::select! {
@@ -125,7 +127,7 @@ impl JudgeCalls<'_> {
         let reply = reply.map_err(|unasked| failed(unasked.reason, unasked.failure_class))?;
         let vote = read_vote(&reply.text, self.judge.criteria.len(), self.evidence);
         if let Err(mistake) = &vote {
-            request.append_turn(reply, Vec::new(), Some(mistake));
+            request.append_turn(reply, Vec::new(), Some(&mistake.to_string()));
         }
         Ok(vote)
     }

@@ -349,7 +349,7 @@ fn used_plan<'a>(plan: &'a Plan, step: &Name) -> Option<&'a NestedPlan> {
 
 /// Returns the choice recorded when a run began, if it repeats another and is still known.
 fn recorded_choice(reader: &StoreReader, run: &RunId) -> Result<RepeatChoice, StoreError> {
-    match reader.config(run) {
+    match reader.runs().config(run) {
         Ok(config) => Ok(RepeatChoice::recorded(&config)),
         Err(StoreError::UnknownRun(_)) => Ok(RepeatChoice::default()),
         Err(error) => Err(error),
@@ -358,7 +358,7 @@ fn recorded_choice(reader: &StoreReader, run: &RunId) -> Result<RepeatChoice, St
 
 /// Returns a run, unless it was forgotten.
 fn known(reader: &StoreReader, run: &RunId) -> Result<Option<RunRow>, StoreError> {
-    match reader.run(run) {
+    match reader.runs().get(run) {
         Ok(row) => Ok(Some(row)),
         Err(StoreError::UnknownRun(_)) => Ok(None),
         Err(error) => Err(error),

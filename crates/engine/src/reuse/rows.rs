@@ -34,7 +34,7 @@ impl RecordedSteps {
 
     /// Reads the steps of a run. The items of a reused repeated step are those of the run that did the work.
     pub(super) fn read_steps(reader: &StoreReader, run: &RunId) -> Result<Self, StoreError> {
-        let mut rows = Self::new(reader.steps(run)?);
+        let mut rows = Self::new(reader.steps().of_run(run)?);
         let mut workers: BTreeMap<RunId, Vec<Name>> = BTreeMap::new();
         for row in rows.steps.values() {
             if let Some(from) = &row.reused_from {
@@ -42,7 +42,7 @@ impl RecordedSteps {
             }
         }
         for (worker, steps) in workers {
-            let mut theirs = Self::new(reader.steps(&worker)?);
+            let mut theirs = Self::new(reader.steps().of_run(&worker)?);
             for step in steps {
                 let mut items = theirs.items.remove(&step).unwrap_or_default();
                 for item in &mut items {
@@ -94,10 +94,10 @@ impl RecordedSteps {
 
 /// True if a run, or one nested in it, left something out by choice.
 fn has_deselected(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
-    if reader.steps(run)?.iter().any(|row| row.reason == NOT_CHOSEN) {
+    if reader.steps().of_run(run)?.iter().any(|row| row.reason == NOT_CHOSEN) {
         return Ok(true);
     }
-    for (child, _) in reader.children(run)? {
+    for (child, _) in reader.runs().children(run)? {
         if has_deselected(reader, &child)? {
             return Ok(true);
         }
@@ -140,7 +140,7 @@ pub fn nested_run(
     let place = TaskId { step: step.clone(), item: None };
     let (worker, place) = match (&row.reused_from, key) {
         (Some(worker), Some(key)) => {
-            let theirs = RecordedSteps::new(reader.steps(worker)?);
+            let theirs = RecordedSteps::new(reader.steps().of_run(worker)?);
             let item = theirs.item(step, key).and_then(|row| row.item);
             (worker.clone(), TaskId { item, ..place })
         }
@@ -152,7 +152,7 @@ pub fn nested_run(
         let place = attempt.rsplit_once('#').map(|(place, _)| place);
         place == Some(&*name)
     };
-    let children = reader.children(&worker)?;
+    let children = reader.runs().children(&worker)?;
     let last = children.into_iter().rfind(|(_, attempt)| of(attempt));
     Ok(last.map(|(child, _)| child))
 }
@@ -189,7 +189,7 @@ pub(crate) fn add_item_digests(
 
 fn item_digests(reader: &StoreReader, run: &RunId) -> Result<ItemDigests, StoreError> {
     let mut digests = ItemDigests::new();
-    for event in reader.facts(run, &["step_expanded"])? {
+    for event in reader.events().of_kinds(run, &["step_expanded"])? {
         if let EventKind::StepExpanded { step, items } = event.fact {
             digests.extend(items.iter().map(|item| ((step.clone(), item.key.clone()), item.digest())));
         }

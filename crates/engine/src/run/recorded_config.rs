@@ -29,7 +29,7 @@ pub fn continue_lineage(
     reader: &StoreReader,
     retried: &RunId,
 ) -> Result<Value, StoreError> {
-    let first = first_run(&reader.config(retried)?, retried);
+    let first = first_run(&reader.runs().config(retried)?, retried);
     if let Some(fields) = config.as_object_mut() {
         fields.insert(FIRST_RUN.into(), Value::String(first));
     }
@@ -54,7 +54,7 @@ impl RunContext {
 
 /// True if a run worked in a worktree where a session does not work. The files here have other inodes and times than those there.
 pub(crate) fn is_elsewhere(session: &EngineSession, run: &RunId) -> Result<bool, StoreError> {
-    let config = session.store.log_reader()?.config(run)?;
+    let config = session.store.log_reader()?.runs().config(run)?;
     let folder = config.get(WORKTREE).and_then(|worktree| worktree.get(WORKTREE_FOLDER)?.as_str());
     Ok(folder.is_some_and(|folder| !session.root.starts_with(folder)))
 }

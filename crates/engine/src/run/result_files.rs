@@ -81,7 +81,7 @@ impl RunContext {
             return Ok(Vec::new());
         }
         // It ended under an earlier engine.
-        let artifacts = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
+        let artifacts = self.session.store.log_reader()?.artifacts().of_run(&self.run_ref.id)?.into_iter();
         let of_it = artifacts.filter(|row| {
             let place = &attempt.task_id;
             (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)

@@ -26,7 +26,7 @@ pub trait SharedLedgers: Send + Sync + fmt::Debug {
 }
 
 /// An answer of ledgers: the refusal, if a budget does not suffice.
-pub type FutureClaim = Pin<Box<dyn Future<Output = Result<Option<BudgetRefusal>, String>> + Send>>;
+pub type FutureClaim = Pin<Box<dyn Future<Output = Result<Option<BudgetRefusal>, WorkError>> + Send>>;
 
 /// A claim of some work for the calls it makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub(crate) enum UnpaidCall {
     Budget(BudgetRefusal),
     /// The ledgers cannot be asked.
     #[error("the budget cannot be asked whether it allows a model call: {0}")]
-    Unasked(String),
+    Unasked(WorkError),
 }
 
 impl From<UnpaidCall> for WorkError {
@@ -66,7 +66,7 @@ pub trait SharedResults: Send + Sync {
 }
 
 /// An answer about a result: the result, if there is one.
-pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, String>> + Send + 'a>>;
+pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, WorkError>> + Send + 'a>>;
 
 impl EngineSession {
     /// Has these ledgers decide about calls, as they do for the work of other hosts for the same runs.

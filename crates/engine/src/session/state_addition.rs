@@ -31,13 +31,13 @@ impl StateAddition {
     /// Writes it to a state, which has the files of a result.
     pub(crate) async fn write(self, store: &Store) -> Result<(), StoreError> {
         match self {
-            Self::Lookup(lookup) => store.cache_note(*lookup).await,
-            Self::Result(entry) => match store.reader()?.cache_get(&entry.key)? {
+            Self::Lookup(lookup) => store.cache().note_lookup(*lookup).await,
+            Self::Result(entry) => match store.reader()?.cache().find(&entry.key)? {
                 Some(Ok(known)) if known == *entry => Ok(()),
-                _ => store.cache_put(*entry).await,
+                _ => store.cache().put(*entry).await,
             },
-            Self::Note(note) => store.add_notes(vec![*note]).await.map(drop),
-            Self::Recall { megrams, at } => store.recall(megrams, at).await,
+            Self::Note(note) => store.memory().add_notes(vec![*note]).await.map(drop),
+            Self::Recall { megrams, at } => store.memory().recall(megrams, at).await,
         }
     }
 }

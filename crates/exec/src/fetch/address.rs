@@ -4,8 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use wf_model::FetchHost;
 
+use super::error::FetchError;
+
 /// Returns the addresses of a host that may be connected to: public ones, or those the plan names literally.
-pub(super) fn reachable(host: &FetchHost, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, String> {
+pub(super) fn reachable(host: &FetchHost, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, FetchError> {
     let is_named = |address: &SocketAddr| match host.address() {
         Some(named) => named == address.ip(),
         None if host.host == "localhost" => address.ip().is_loopback(),
@@ -13,12 +15,7 @@ pub(super) fn reachable(host: &FetchHost, found: &[SocketAddr]) -> Result<Vec<So
     };
     let kept: Vec<SocketAddr> = found.iter().copied().filter(is_named).collect();
     if kept.is_empty() {
-        let addresses: Vec<String> = found.iter().map(|address| address.ip().to_string()).collect();
-        return Err(format!(
-            "`{}` has no public address ({}), and others are not connected to",
-            host.host,
-            addresses.join(", ")
-        ));
+        return Err(FetchError::NotPublic { host: host.host.clone(), found: found.to_vec() });
     }
     Ok(kept)
 }
@@ -58,7 +55,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use std::net::SocketAddr;
 
-    use super::{is_public, reachable};
+    use super::{FetchError, is_public, reachable};
     use wf_model::FetchHost;
 
     #[test]
@@ -106,7 +103,7 @@ mod tests {
         }
     }
 
-    fn kept(host: &str, found: &[&str]) -> Result<Vec<String>, String> {
+    fn kept(host: &str, found: &[&str]) -> Result<Vec<String>, FetchError> {
         let addresses: Vec<SocketAddr> = found.iter().map(|address| address.parse().unwrap()).collect();
         let kept = reachable(&FetchHost::parse(host).unwrap(), &addresses)?;
         Ok(kept.iter().map(SocketAddr::to_string).collect())
@@ -116,7 +113,7 @@ mod tests {
     fn a_name_leads_to_no_private_address() {
         let both = kept("docs.example.com", &["10.0.0.1:443", "1.1.1.1:443"]);
         assert_eq!(both.unwrap(), ["1.1.1.1:443"]);
-        let told = kept("docs.example.com", &["127.0.0.1:443", "[::1]:443"]).unwrap_err();
+        let told = kept("docs.example.com", &["127.0.0.1:443", "[::1]:443"]).unwrap_err().to_string();
         assert!(told.starts_with("`docs.example.com` has no public address (127.0.0.1, ::1)"), "{told}");
         assert!(kept("docs.example.com", &[]).is_err());
     }

@@ -9,9 +9,11 @@
 //! machine or of a private network. **Invariant:** time, size and kind of what is received are bounded.
 
 mod address;
+mod error;
 mod html;
 mod page;
 mod target;
 
+pub use error::FetchAddressMistake;
 pub use page::{FetchedPage, fetch_page};
 pub use target::FetchTarget;

@@ -1,6 +1,6 @@
 //! The fetch of a page: each address is checked before the connection, and its text is cut to a size.
 
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 
 use reqwest::{
     Client, Response, Url,
@@ -9,17 +9,17 @@ use reqwest::{
 };
 use tokio::{sync::watch, time::timeout};
 
-use super::{FetchTarget, address::reachable, html::text_of};
+use super::{FetchTarget, address::reachable, error::FetchError, html::text_of};
 use crate::work_error::StopLevel;
 
 /// The maximum time of a page.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum size of a page, in bytes.
-const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
+pub(super) const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The maximum number of redirects on the same host.
-const MAX_REDIRECTS: usize = 5;
+pub(super) const MAX_REDIRECTS: usize = 5;
 
 /// The result of fetching a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +43,8 @@ pub async fn fetch_page(
         }
     };
     let fetched = tokio::select! {
-        () = stopped => Err("the call was stopped".to_owned()),
-        fetched = timeout(limit, fetch(target)) => fetched.unwrap_or_else(|_| {
-            Err(format!("no whole answer within {} s", limit.as_secs_f64()))
-        }),
+        () = stopped => Err(FetchError::Stopped),
+        fetched = timeout(limit, fetch(target)) => fetched.unwrap_or(Err(FetchError::TimedOut(limit))),
     };
     match fetched {
         Ok(text) => FetchedPage { text, is_error: false },
@@ -55,26 +53,26 @@ pub async fn fetch_page(
 }
 
 /// Follows redirects on the same host, each by a request of its own checked like the first.
-async fn fetch(target: &FetchTarget) -> Result<String, String> {
+async fn fetch(target: &FetchTarget) -> Result<String, FetchError> {
     let mut target = target.clone();
     for _ in 0..=MAX_REDIRECTS {
         let answer = request(&target).await?;
         let Some(next) = redirect(&target, &answer) else {
             return read(answer).await;
         };
-        target = FetchTarget::from_url(next.clone(), std::slice::from_ref(&target.host)).map_err(|_| {
-            format!("it redirects to `{next}`, which is not on the same host: call the tool with that address to go there")
-        })?;
+        target = FetchTarget::from_url(next.clone(), std::slice::from_ref(&target.host))
+            .map_err(|_| FetchError::OtherHost(next))?;
     }
-    Err(format!("more than {MAX_REDIRECTS} redirects"))
+    Err(FetchError::ManyRedirects)
 }
 
 /// Sends a request to an address of the host that was checked.
-async fn request(target: &FetchTarget) -> Result<Response, String> {
+async fn request(target: &FetchTarget) -> Result<Response, FetchError> {
     let host = &target.host.host;
     let port = target.url.port_or_known_default().unwrap_or(443);
     let resolved = tokio::net::lookup_host((host.as_str(), port)).await;
-    let resolved: Vec<_> = resolved.map_err(|error| format!("cannot resolve `{host}`: {error}"))?.collect();
+    let resolved = resolved.map_err(|cause| FetchError::Unresolved { host: host.clone(), cause })?;
+    let resolved: Vec<_> = resolved.collect();
     let addresses = reachable(&target.host, &resolved)?;
     let _ = rustls::crypto::ring::default_provider().install_default();
     // No second look-up: the client knows these addresses alone. It stores nothing and follows nothing.
@@ -84,11 +82,9 @@ async fn request(target: &FetchTarget) -> Result<Response, String> {
         .no_proxy()
         .https_only(!target.host.is_plain)
         .resolve_to_addrs(host, &addresses)
-        .build()
-        .map_err(|error| cause(&error))?;
+        .build()?;
     let accepted = "text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8, */*;q=0.1";
-    let sent = client.get(target.url.clone()).header(ACCEPT, accepted).send().await;
-    sent.map_err(|error| cause(&error))
+    Ok(client.get(target.url.clone()).header(ACCEPT, accepted).send().await?)
 }
 
 /// Returns the address an answer redirects to.
@@ -97,26 +93,26 @@ fn redirect(target: &FetchTarget, answer: &Response) -> Option<Url> {
     target.url.join(place.to_str().ok()?).ok()
 }
 
-async fn read(mut answer: Response) -> Result<String, String> {
+async fn read(mut answer: Response) -> Result<String, FetchError> {
     let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = header(CONTENT_TYPE).split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let encoding = header(CONTENT_ENCODING).to_owned();
     let status = answer.status();
     if !encoding.is_empty() && encoding != "identity" {
-        return Err(format!("the page is compressed with `{encoding}`, which was not asked for"));
+        return Err(FetchError::Compressed(encoding));
     }
     if !is_text(&kind) {
-        return Err(format!("it is `{kind}`, and only text can be read (status {status})"));
+        return Err(FetchError::NotText { kind, status });
     }
     let mut body = Vec::new();
-    while let Some(part) = answer.chunk().await.map_err(|error| cause(&error))? {
+    while let Some(part) = answer.chunk().await? {
         body.extend_from_slice(&part);
         if body.len() > MAX_PAGE_BYTES {
-            return Err(format!("it is larger than {} MiB", MAX_PAGE_BYTES / 1024 / 1024));
+            return Err(FetchError::TooLarge);
         }
     }
     let text = page_text(&kind, &body)?;
-    if status.is_success() { Ok(text) } else { Err(format!("status {status}\n{text}")) }
+    if status.is_success() { Ok(text) } else { Err(FetchError::Status { status, text }) }
 }
 
 /// True for a type of text; a page without a type may be one.
@@ -126,9 +122,9 @@ fn is_text(kind: &str) -> bool {
 }
 
 /// Returns the text of a page in UTF-8. Bytes that are none are replaced, and it is said how many.
-fn page_text(kind: &str, body: &[u8]) -> Result<String, String> {
+fn page_text(kind: &str, body: &[u8]) -> Result<String, FetchError> {
     if body.contains(&0) {
-        return Err("it is no text: it contains NUL bytes".into());
+        return Err(FetchError::Binary);
     }
     let (mut text, mut invalid) = (String::with_capacity(body.len()), 0);
     for chunk in body.utf8_chunks() {
@@ -147,15 +143,6 @@ fn page_text(kind: &str, body: &[u8]) -> Result<String, String> {
         ));
     }
     Ok(text)
-}
-
-/// Returns the innermost cause: the outer ones only add locations.
-fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use reqwest::Url;
 
 use wf_model::FetchHost;
 
+use super::error::FetchAddressMistake;
+
 /// The maximum number of characters of a source.
 const MAX_SOURCE_CHARS: usize = 200;
 
@@ -17,24 +19,20 @@ pub struct FetchTarget {
 }
 
 impl FetchTarget {
-    /// Checks an address a model wrote. The mistake is one sentence for it.
-    pub fn parse(text: &str, hosts: &[FetchHost]) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| {
-            format!("the address is not valid ({error}): it must be like https://HOST/PATH")
-        })?;
-        Self::from_url(url, hosts)
+    /// Checks an address a model wrote.
+    pub fn parse(text: &str, hosts: &[FetchHost]) -> Result<Self, FetchAddressMistake> {
+        Self::from_url(Url::parse(text).map_err(FetchAddressMistake::Invalid)?, hosts)
     }
 
-    pub(super) fn from_url(mut url: Url, hosts: &[FetchHost]) -> Result<Self, String> {
+    pub(super) fn from_url(mut url: Url, hosts: &[FetchHost]) -> Result<Self, FetchAddressMistake> {
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("the address has a user or a password, which is not allowed".into());
+            return Err(FetchAddressMistake::Credentials);
         }
         url.set_fragment(None);
-        let host = hosts.iter().find(|host| is_on(&url, host)).cloned().ok_or_else(|| {
-            let listed: Vec<String> = hosts.iter().map(|host| format!("`{host}`")).collect();
-            let place = url.origin().ascii_serialization();
-            format!("this step may not fetch from `{place}`; it may from {}, by https", listed.join(", "))
-        })?;
+        let Some(host) = hosts.iter().find(|host| is_on(&url, host)).cloned() else {
+            let origin = url.origin().ascii_serialization();
+            return Err(FetchAddressMistake::Unlisted { origin, hosts: hosts.to_vec() });
+        };
         Ok(Self { url, host })
     }
 
@@ -59,10 +57,10 @@ fn is_on(url: &Url, host: &FetchHost) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::FetchTarget;
+    use super::{FetchAddressMistake, FetchTarget};
     use wf_model::FetchHost;
 
-    fn check(url: &str) -> Result<String, String> {
+    fn check(url: &str) -> Result<String, FetchAddressMistake> {
         let hosts = ["docs.example.com", "other.example:8443", "http://127.0.0.1:8080", "[2001:db8::1]"];
         let hosts = hosts.map(|host| FetchHost::parse(host).unwrap());
         FetchTarget::parse(url, &hosts).map(|target| target.address().to_owned())
@@ -109,7 +107,7 @@ mod tests {
         ] {
             assert!(check(url).is_err(), "{url}");
         }
-        let told = check("https://evil.example/x").unwrap_err();
+        let told = check("https://evil.example/x").unwrap_err().to_string();
         assert!(
             told.starts_with(
                 "this step may not fetch from `https://evil.example`; it may from `docs.example.com`, "

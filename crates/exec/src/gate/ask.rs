@@ -6,14 +6,14 @@ use wf_core::gate::{
     GateAnswer, GateContext, computed_answer, no_provider,
     predicate::{FileInspector, FileStatus},
 };
-use wf_model::{Gate, GateProvider};
+use wf_model::{EngineFailure, Gate, GateProvider};
 
 use super::script;
 use crate::{
     disk::confined_dir::{ConfinedDir, PathLookupError},
     view::WorkspaceView,
     work::check::CheckEnvironment,
-    work_error::StopLevel,
+    work_error::{StopLevel, WorkError},
 };
 
 /// The surroundings where gates are evaluated.
@@ -32,13 +32,13 @@ pub async fn ask(
     context: &GateContext,
     environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
-) -> Result<GateAnswer, String> {
+) -> Result<GateAnswer, WorkError> {
     if let Some(answer) = computed_answer(gate, context, &WorkspaceFiles(&environment.environment.root)) {
         return Ok(answer);
     }
     match &gate.provider {
         GateProvider::Script(script) => script::run_script(gate, script, context, environment, stop).await,
-        other => Err(no_provider(other)),
+        other => Err(WorkError::engine(EngineFailure::Sensor, no_provider(other))),
     }
 }
 

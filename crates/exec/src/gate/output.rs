@@ -1,4 +1,4 @@
-//! The output of a gate's program, read into an answer. Anything unclear is an error, and no answer.
+//! The output of a gate's program, read into an answer. Anything unclear is a mistake, and no answer.
 
 use serde_json::Value;
 
@@ -22,9 +22,19 @@ pub(super) struct GateOutput {
     pub(super) answer: GateAnswer,
 }
 
+/// The mistake in the output of a gate's program: an invalid value of its answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum GateOutputMistake {
+    #[error("invalid action {0}: expected `continue`, `block` or `require_approval`")]
+    Action(Value),
+    /// A value is not of the kind that its name asks for.
+    #[error("`{name}` is not {expected}")]
+    Kind { name: &'static str, expected: &'static str },
+}
+
 impl GateOutput {
-    /// Parses standard output. An invalid value in the answer is an error.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Parses standard output.
+    pub(super) fn parse(text: &str) -> Result<Self, GateOutputMistake> {
         let mut values = JsonObject::new();
         for line in text.lines() {
             let line = line.trim();
@@ -66,26 +76,23 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(in_word)
 }
 
-fn action(field: Option<&Value>) -> Result<GateAction, String> {
+fn action(field: Option<&Value>) -> Result<GateAction, GateOutputMistake> {
     let Some(said) = field else {
         return Ok(GateAction::Continue);
     };
-    serde_json::from_value(said.clone()).map_err(|_| {
-        let words = "`continue`, `block` or `require_approval`";
-        format!("invalid action {said}: expected {words}")
-    })
+    serde_json::from_value(said.clone()).map_err(|_| GateOutputMistake::Action(said.clone()))
 }
 
-fn reason(field: Option<&Value>) -> Result<String, String> {
+fn reason(field: Option<&Value>) -> Result<String, GateOutputMistake> {
     match field {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(short(text)),
-        Some(_) => Err("`reason` is not a string".into()),
+        Some(_) => Err(GateOutputMistake::Kind { name: "reason", expected: "a string" }),
     }
 }
 
 /// Parses a score, which is text if it was printed as a line.
-fn score(field: Option<&Value>) -> Result<Option<f64>, String> {
+fn score(field: Option<&Value>) -> Result<Option<f64>, GateOutputMistake> {
     let number = match field {
         None => return Ok(None),
         Some(Value::String(text)) => text.parse().ok(),
@@ -93,13 +100,13 @@ fn score(field: Option<&Value>) -> Result<Option<f64>, String> {
     };
     match number {
         Some(score) if (0.0..=1.0).contains(&score) => Ok(Some(score)),
-        _ => Err("`score` is not a number from 0 to 1".into()),
+        _ => Err(GateOutputMistake::Kind { name: "score", expected: "a number from 0 to 1" }),
     }
 }
 
 /// Parses flags, which are separated by commas if they were printed as a line.
-fn flags(field: Option<&Value>) -> Result<Vec<String>, String> {
-    let wrong = || "`flags` is not a list of strings".to_owned();
+fn flags(field: Option<&Value>) -> Result<Vec<String>, GateOutputMistake> {
+    let wrong = GateOutputMistake::Kind { name: "flags", expected: "a list of strings" };
     match field {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => {
@@ -108,20 +115,20 @@ fn flags(field: Option<&Value>) -> Result<Vec<String>, String> {
         }
         Some(Value::Array(all)) => {
             let texts = all.iter().map(|flag| flag.as_str().map(short));
-            texts.collect::<Option<_>>().ok_or_else(wrong)
+            texts.collect::<Option<_>>().ok_or(wrong)
         }
-        Some(_) => Err(wrong()),
+        Some(_) => Err(wrong),
     }
 }
 
-fn modified_context(field: Option<&Value>) -> Result<JsonObject, String> {
+fn modified_context(field: Option<&Value>) -> Result<JsonObject, GateOutputMistake> {
     let object = match field {
         None => return Ok(JsonObject::new()),
         Some(Value::String(text)) => exact_json::read(text).ok(),
         Some(Value::Object(members)) => Some(members.clone()),
         Some(_) => None,
     };
-    object.ok_or_else(|| "`modified_context` is not a JSON object".into())
+    object.ok_or(GateOutputMistake::Kind { name: "modified_context", expected: "a JSON object" })
 }
 
 fn short(text: &str) -> String {
@@ -188,7 +195,7 @@ mod tests {
             ("{\"flags\": [1]}", "`flags` is not a list of strings"),
             ("modified_context: []", "`modified_context` is not a JSON object"),
         ] {
-            let found = GateOutput::parse(text).unwrap_err();
+            let found = GateOutput::parse(text).unwrap_err().to_string();
             assert!(found.starts_with(reason), "{text}: {found}");
         }
     }

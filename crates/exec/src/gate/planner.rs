@@ -10,7 +10,10 @@ use wf_core::machine::PlanRequest;
 use wf_model::{Check, CheckProbe, Planner, PlannerSource, expr::Template};
 
 use super::{GateEnvironment, ScriptInput, run_viewed};
-use crate::{work::check::masked, work_error::StopLevel};
+use crate::{
+    work::check::masked,
+    work_error::{StopLevel, WorkError},
+};
 
 /// Returns the program of a planner as a check: the same sandbox, the same view, and the same pinning of files.
 /// `None` for a model.
@@ -27,14 +30,14 @@ fn name() -> Name {
     Name::parse("planner").expect("this is a name")
 }
 
-/// Returns the output of a planner's program, or the reason why it does not count. Dropping the future kills it.
+/// Returns the output of a planner's program. Dropping the future kills it.
 pub async fn ask(
     program: &Check,
     request: &PlanRequest,
     environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
-) -> Result<String, String> {
-    let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
+) -> Result<String, WorkError> {
+    let mut request = serde_json::to_value(request).map_err(|error| WorkError::logical(error.to_string()))?;
     environment.environment.mask.value(&mut request);
     let input = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
     let probed = run_viewed(program, "planner", input, environment, stop).await?;
@@ -42,14 +45,14 @@ pub async fn ask(
         let complaint = masked(&probed.err, &environment.environment.mask);
         let complaint = String::from_utf8_lossy(&complaint);
         let line = complaint.lines().find(|line| !line.trim().is_empty());
-        return Err(match line {
+        return Err(WorkError::logical(match line {
             Some(line) => format!("it failed: {}: {}", probed.exit, line.trim()),
             None => format!("it failed: {}", probed.exit),
-        });
+        }));
     }
     if probed.truncated {
-        return Err("its output exceeds the limit".into());
+        return Err(WorkError::logical("its output exceeds the limit"));
     }
     let text = masked(&probed.out, &environment.environment.mask);
-    String::from_utf8(text).map_err(|_| "its output is not valid UTF-8".into())
+    String::from_utf8(text).map_err(|_| WorkError::logical("its output is not valid UTF-8"))
 }

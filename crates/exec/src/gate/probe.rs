@@ -4,6 +4,8 @@ use wf_base::{name::Name, redact::SecretMask};
 use wf_core::gate::{GateContext, trigger_subject};
 use wf_model::{Check, Gate, GateProvider, GateScript};
 
+use crate::work_error::WorkError;
+
 /// The longest variable a process can be given, in bytes, minus room for its name: Linux takes 128 KiB.
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 64;
 
@@ -39,7 +41,7 @@ pub(super) fn variables(
     gate: &Gate,
     context: &GateContext,
     mask: &SecretMask,
-) -> Result<Vec<(String, String)>, String> {
+) -> Result<Vec<(String, String)>, WorkError> {
     let mut hidden = Value::Object(context.clone());
     mask.value(&mut hidden);
     let value = hidden.as_object().and_then(|context| trigger_subject(gate.on, context));
@@ -57,12 +59,12 @@ pub(super) fn variables(
     let unfit = variables.iter().find(|(_, value)| value.len() > MAX_ARGUMENT_BYTES);
     if let Some((name, value)) = unfit {
         let size = value.len();
-        return Err(format!(
+        return Err(WorkError::logical(format!(
             "{name} would have {size} bytes, but a program accepts at most {MAX_ARGUMENT_BYTES}"
-        ));
+        )));
     }
     if variables.iter().any(|(_, value)| value.contains('\0')) {
-        return Err("its input contains a NUL byte, which a variable cannot hold".into());
+        return Err(WorkError::logical("its input contains a NUL byte, which a variable cannot hold"));
     }
     Ok(variables)
 }

@@ -10,7 +10,7 @@ use wf_core::{
     machine::CheckRuling,
     verify::{CriterionJudgement, ProbeFindings, judge},
 };
-use wf_model::{Check, Gate, GateScript, GateTrigger};
+use wf_model::{Check, EngineFailure, Gate, GateScript, GateTrigger};
 
 use super::{
     ask::{GateEnvironment, WorkspaceFiles},
@@ -27,14 +27,14 @@ use crate::{
 /// The most runs of a program while somebody changes files beside it.
 const MAX_LOOKS: usize = 3;
 
-/// Runs the program of a gate and parses its output, or returns the reason why there is no answer.
+/// Runs the program of a gate and parses its output.
 pub(super) async fn run_script(
     gate: &Gate,
     script: &GateScript,
     context: &GateContext,
     environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
-) -> Result<GateAnswer, String> {
+) -> Result<GateAnswer, WorkError> {
     let check = of_script(gate, script);
     let variables = variables(gate, context, &environment.environment.mask)?;
     let input = ScriptInput { variables, input: None };
@@ -58,13 +58,16 @@ pub(crate) async fn run_viewed(
     input: ScriptInput,
     environment: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
-) -> Result<ProbeOutcome, String> {
+) -> Result<ProbeOutcome, WorkError> {
     let Some(view) = environment.view.clone() else {
         return probe(check, &input, &environment.environment, stop).await;
     };
     let params = &environment.environment.params;
     let looking = ViewedCheck::new(view, Arc::default(), check, params, None);
-    let explain = |error: WorkError| format!("the {who} failed: {}", error.reason);
+    let explain = |error: WorkError| {
+        let reason = format!("the {who} failed: {}", error.reason);
+        WorkError { reason, ..error }
+    };
     let mut look = 1;
     loop {
         let is_disturbed = look > 1;
@@ -84,10 +87,10 @@ async fn probe(
     input: &ScriptInput,
     environment: &CheckEnvironment,
     stop: watch::Receiver<StopLevel>,
-) -> Result<ProbeOutcome, String> {
+) -> Result<ProbeOutcome, WorkError> {
     let scope = KnownValues::of_params(Some(&environment.params));
-    let command = command(check, environment, &scope).map_err(|unable| unable.reason)?;
-    let mut command = command.ok_or("it has nothing to run")?;
+    let command = command(check, environment, &scope)?;
+    let mut command = command.ok_or_else(|| WorkError::logical("it has nothing to run"))?;
     command.env.extend(input.variables.iter().cloned());
     command.input.clone_from(&input.input);
     Ok(environment.probe(check, command, stop).await)
@@ -101,13 +104,13 @@ fn answer(
     script: &GateScript,
     probed: &ProbeOutcome,
     environment: &GateEnvironment,
-) -> Result<GateAnswer, String> {
+) -> Result<GateAnswer, WorkError> {
     let ground = &environment.environment;
     let looked = ground.find_files(&script.expect.file_exists);
     let rule = |findings: &ProbeFindings<'_>| judge(&script.expect, findings, &[]);
     let judged = discreet(rule, &judgeable_findings(Some(probed), &looked), &ground.mask);
     if judged.ruling == CheckRuling::Error {
-        return Err(judged.found);
+        return Err(WorkError::engine(EngineFailure::Sensor, judged.found));
     }
     let shown = masked(&probed.out, &ground.mask);
     let gate_output = GateOutput::parse(&String::from_utf8_lossy(&shown));
@@ -117,9 +120,9 @@ fn answer(
         return Ok(GateAnswer::block(own.unwrap_or_else(|| failure_text(&judged))));
     }
     if probed.truncated {
-        return Err("its output exceeds the limit".into());
+        return Err(WorkError::logical("its output exceeds the limit"));
     }
-    let mut gate_output = gate_output?;
+    let mut gate_output = gate_output.map_err(|mistake| WorkError::logical(mistake.to_string()))?;
     if gate.on == GateTrigger::OnModelCall {
         gate_output.take_call_texts();
     }

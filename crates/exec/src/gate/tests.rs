@@ -8,7 +8,7 @@ use crate::{
     HostEnv,
     view::WorkspaceView,
     work::{check::CheckEnvironment, executor::ProcessExecutor},
-    work_error::StopLevel,
+    work_error::{StopLevel, WorkError},
 };
 use wf_base::{
     name::{GateId, PlanId},
@@ -86,12 +86,12 @@ fn site(root: &Path) -> GateEnvironment {
     }
 }
 
-async fn asked(gate: &Gate, context: Value) -> Result<GateAnswer, String> {
+async fn asked(gate: &Gate, context: Value) -> Result<GateAnswer, WorkError> {
     let dir = tempfile::tempdir().unwrap();
     ask_in(dir.path(), gate, context).await
 }
 
-async fn ask_in(root: &Path, gate: &Gate, context: Value) -> Result<GateAnswer, String> {
+async fn ask_in(root: &Path, gate: &Gate, context: Value) -> Result<GateAnswer, WorkError> {
     let stop = watch::channel(StopLevel::No).1;
     ask(gate, &object(context), &site(root), stop).await
 }
@@ -142,17 +142,17 @@ async fn what_is_no_answer_is_told() {
         ("no-such-program", "program `no-such-program` is not in PATH"),
         ("kill -9 $$", ""),
     ] {
-        let found = asked(&running(text), json!({})).await.unwrap_err();
+        let found = asked(&running(text), json!({})).await.unwrap_err().reason;
         assert!(found.starts_with(reason), "{text}: {found}");
     }
     let slow = GateScript { timeout: Duration::from_millis(50), ..script("sleep 60") };
     let slow = gate(GateProvider::Script(Box::new(slow)));
-    let found = asked(&slow, json!({})).await.unwrap_err();
+    let found = asked(&slow, json!({})).await.unwrap_err().reason;
     assert!(found.contains("time"), "{found}");
     let large = "x".repeat(200_000);
-    let found = asked(&running("true"), json!({ "response": large })).await.unwrap_err();
+    let found = asked(&running("true"), json!({ "response": large })).await.unwrap_err().reason;
     assert!(found.starts_with("WF_GATE_VALUE would have 200000 bytes"), "{found}");
-    let found = asked(&running("true"), json!({ "response": "a\0b" })).await.unwrap_err();
+    let found = asked(&running("true"), json!({ "response": "a\0b" })).await.unwrap_err().reason;
     assert!(found.contains("NUL"), "{found}");
 }
 
@@ -243,7 +243,7 @@ async fn a_program_that_was_changed_gives_no_answer() {
     assert_eq!(first.action, GateAction::Block);
     std::fs::write(&file, "exit 0\n").unwrap();
     let found = ask(&gate, &GateContext::new(), &site, stop).await;
-    let reason = found.unwrap_err();
+    let reason = found.unwrap_err().reason;
     assert!(reason.starts_with("the gate failed: changed, not declared: look.sh;"), "{reason}");
 }
 
@@ -294,7 +294,7 @@ async fn a_number_that_is_moved_is_rewritten_where_it_is() {
 async fn who_is_not_there_cannot_be_asked() {
     let llm = wf_model::LlmJudge { prompt: "Is it kind?".into(), promote_to_policy: false };
     let found = asked(&gate(GateProvider::Llm(llm)), json!({})).await;
-    assert_eq!(found, Err("No provider: llm".into()));
+    assert_eq!(found.unwrap_err().reason, "No provider: llm");
 }
 
 #[test]

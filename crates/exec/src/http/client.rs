@@ -35,11 +35,11 @@ const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct HttpClient {
     proxies: HostEnv,
-    open: OnceLock<Result<reqwest::Client, String>>,
+    open: OnceLock<reqwest::Result<reqwest::Client>>,
     /// The client for requests carrying secrets.
-    careful: OnceLock<Result<reqwest::Client, String>>,
+    careful: OnceLock<reqwest::Result<reqwest::Client>>,
     /// The client for notifications.
-    posts: OnceLock<Result<reqwest::Client, String>>,
+    posts: OnceLock<reqwest::Result<reqwest::Client>>,
 }
 
 impl HttpClient {
@@ -113,12 +113,11 @@ impl HttpClient {
 
     fn build_request<'c>(
         &self,
-        slot: &'c OnceLock<Result<reqwest::Client, String>>,
+        slot: &'c OnceLock<reqwest::Result<reqwest::Client>>,
         policy: Policy,
     ) -> Result<&'c reqwest::Client, WorkError> {
-        slot.get_or_init(|| self.build(policy).map_err(|error| cause(&error)))
-            .as_ref()
-            .map_err(|reason| WorkError::environmental(format!("cannot send requests: {reason}")))
+        let built = slot.get_or_init(|| self.build(policy)).as_ref();
+        built.map_err(|error| WorkError::environmental(format!("cannot send requests: {}", cause(error))))
     }
 
     fn build(&self, policy: Policy) -> reqwest::Result<reqwest::Client> {

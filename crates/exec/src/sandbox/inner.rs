@@ -15,6 +15,7 @@ use rustix::{
 
 use super::{
     IsolationKind,
+    error::SandboxError,
     messages::{INPUT_FD, SandboxOrder, StageMessage},
     outer::{SupervisorSocket, order},
     restrictions,
@@ -47,7 +48,7 @@ pub(super) fn run_inner_stage() -> io::Result<()> {
     };
     let isolation = match confine(&order) {
         Ok(isolation) => isolation,
-        Err(reason) => return talk.fail(WorkError::environmental(reason)),
+        Err(error) => return talk.fail(WorkError::environmental(error.to_string())),
     };
     talk.send_message(&StageMessage::Holds(isolation))?;
     if agent_tool::is_stage(&order.argv) {
@@ -64,7 +65,7 @@ pub(super) fn run_inner_stage() -> io::Result<()> {
 }
 
 /// Enforces everything requested; returns the guards in force.
-fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
+fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, SandboxError> {
     let sandbox = &order.sandbox;
     let mut isolation = order.outside.clone();
     isolation.push(IsolationKind::Processes);
@@ -74,12 +75,13 @@ fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
     let entered = mounts::enter(order)?;
     isolation.extend(entered.isolation);
     if !sandbox.network {
-        bring_up_loopback().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
+        bring_up_loopback()
+            .map_err(|cause| SandboxError::Stage { tried: "use the loopback interface", cause })?;
         isolation.push(IsolationKind::Network);
     }
     isolation.extend(restrictions::limit(sandbox, &order.outside)?);
     let gave_up = restrictions::give_up();
-    gave_up.map_err(|error| format!("cannot drop capabilities: {error}"))?;
+    gave_up.map_err(|cause| SandboxError::Stage { tried: "drop capabilities", cause })?;
     if restrictions::rule(entered.programs.as_deref(), &entered.writable)? {
         isolation.push(IsolationKind::Landlock);
     }

@@ -21,6 +21,7 @@
 //! `limits` and `port` are the other guards.
 
 mod control;
+mod error;
 mod factory;
 mod inner;
 mod limits;

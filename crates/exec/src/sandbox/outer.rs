@@ -20,6 +20,7 @@ use rustix::{
 use wf_model::EngineFailure;
 
 use super::{
+    error::{NamespaceDenial, SandboxError},
     inner,
     messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage},
     port,
@@ -67,8 +68,8 @@ fn outer() -> io::Result<()> {
         signals.add(signal);
     }
     signals.thread_block()?;
-    if let Err(reason) = enter(network) {
-        return talk.fail(WorkError::engine(EngineFailure::Setup, reason));
+    if let Err(error) = enter(network) {
+        return talk.fail(WorkError::engine(EngineFailure::Setup, error.to_string()));
     }
     if let Some(gateway) = sandbox.gateway.filter(|_| !network)
         && let Err(error) = port::send_listener(&gateway)
@@ -91,7 +92,7 @@ fn outer() -> io::Result<()> {
 
 /// Enters separate namespaces: of users too, unless this process has all rights already and user
 /// namespaces are not available.
-fn enter(network: bool) -> Result<(), String> {
+fn enter(network: bool) -> Result<(), SandboxError> {
     let mut spaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC;
     if !network {
         spaces |= CloneFlags::CLONE_NEWNET;
@@ -100,34 +101,26 @@ fn enter(network: bool) -> Result<(), String> {
     let entered = nix::sched::unshare(spaces | CloneFlags::CLONE_NEWUSER);
     match entered {
         Ok(()) => become_oneself(user.as_raw(), group.as_raw())
-            .map_err(|error| format!("cannot map its user in its own namespace: {error}"))?,
+            .map_err(|cause| SandboxError::Stage { tried: "map its user in its own namespace", cause })?,
         Err(_) if may_all() => {
-            nix::sched::unshare(spaces).map_err(|error| refusal_text(&error.into()))?;
+            nix::sched::unshare(spaces).map_err(|error| denial(error.into()))?;
         }
-        Err(error) => return Err(refusal_text(&error.into())),
+        Err(error) => return Err(denial(error.into())),
     }
-    keep_capabilities().map_err(|error| format!("cannot keep its capabilities: {error}"))
+    keep_capabilities().map_err(|cause| SandboxError::Stage { tried: "keep its capabilities", cause })
 }
 
 fn may_all() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Explains the system's refusal, with the remedy.
-fn refusal_text(error: &io::Error) -> String {
-    let cause = match std::fs::read_to_string("/proc/sys/user/max_user_namespaces") {
-        Ok(most) if most.trim() == "0" => {
-            "user namespaces are disabled (sysctl user.max_user_namespaces=0)".to_owned()
-        }
-        _ if apparmor_restricts() => "AppArmor restricts user namespaces (sysctl \
-             kernel.apparmor_restrict_unprivileged_userns)"
-            .to_owned(),
-        _ => format!("the system denies new namespaces ({error})"),
-    };
-    format!(
-        "sandbox not available: {cause}; allow user namespaces (in a container: `--security-opt \
-         seccomp=unconfined` or `--privileged`){OFF_REMEDY}"
-    )
+/// Finds the setting behind the system's refusal.
+fn denial(error: io::Error) -> SandboxError {
+    SandboxError::Namespaces(match std::fs::read_to_string("/proc/sys/user/max_user_namespaces") {
+        Ok(most) if most.trim() == "0" => NamespaceDenial::Disabled,
+        _ if apparmor_restricts() => NamespaceDenial::AppArmor,
+        _ => NamespaceDenial::Unknown(error),
+    })
 }
 
 fn apparmor_restricts() -> bool {

@@ -13,14 +13,17 @@ use rustix::{
 
 use wf_model::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
 
-use super::{IsolationKind, SandboxSpec};
+use super::{IsolationKind, SandboxSpec, error::SandboxError};
 
 /// The requested version of Landlock; an older kernel does its best.
 const LANDLOCK_ABI: ABI = ABI::V6;
 
 /// Limits the resources of each process, as far as they are not limited for all together. Returns
 /// the additional guards.
-pub(super) fn limit(sandbox: &SandboxSpec, outside: &[IsolationKind]) -> Result<Vec<IsolationKind>, String> {
+pub(super) fn limit(
+    sandbox: &SandboxSpec,
+    outside: &[IsolationKind],
+) -> Result<Vec<IsolationKind>, SandboxError> {
     let mut isolation = Vec::new();
     let limits = &sandbox.limits;
     at_most(Resource::Core, 0)?;
@@ -38,15 +41,13 @@ pub(super) fn limit(sandbox: &SandboxSpec, outside: &[IsolationKind]) -> Result<
         at_most(Resource::Nproc, most)?;
         isolation.push(IsolationKind::Count);
     } else if !outside.contains(&IsolationKind::Count) && limits.processes.is_some() {
-        return Err("processes of root can be limited only in a control group, but none can be created; \
-             remove `limits.processes`, or let wf write to /sys/fs/cgroup"
-            .into());
+        return Err(SandboxError::NoControlGroup);
     }
     Ok(isolation)
 }
 
 /// Sets a final limit. A lower one stays.
-fn at_most(resource: Resource, most: u64) -> Result<(), String> {
+fn at_most(resource: Resource, most: u64) -> Result<(), SandboxError> {
     let now = rustix::process::getrlimit(resource).maximum;
     if now.is_some_and(|now| now < most) {
         return Ok(());
@@ -54,7 +55,8 @@ fn at_most(resource: Resource, most: u64) -> Result<(), String> {
     // The CPU limit sends a warning signal before the kill.
     let last = u64::from(resource == Resource::Cpu);
     let both = Rlimit { current: Some(most), maximum: Some(most + last) };
-    rustix::process::setrlimit(resource, both).map_err(|error| format!("cannot set a limit: {error}"))
+    rustix::process::setrlimit(resource, both)
+        .map_err(|errno| SandboxError::Stage { tried: "set a limit", cause: errno.into() })
 }
 
 fn seconds(time: Duration) -> u64 {
@@ -83,19 +85,17 @@ pub(super) fn give_up() -> io::Result<()> {
 /// Sets rules independent of the view: the writable paths, the executable files, and no signals or
 /// abstract sockets to the outside. A read-only mount still permits writing to its named pipes.
 /// Returns true if the kernel supports such rules.
-pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result<bool, String> {
-    let explain = |error: landlock::RulesetError| format!("Landlock: {error}");
+pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result<bool, SandboxError> {
     let level = if programs.is_some() { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
     let handled = Ruleset::default()
         .set_compatibility(level)
         .handle_access(AccessFs::Execute)
-        .map_err(|_| "`allow.exec` needs Landlock, which this kernel lacks; remove it".to_owned())?;
+        .map_err(|_| SandboxError::NoLandlock)?;
     let mut rules = handled
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(LANDLOCK_ABI))
         .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
-        .and_then(landlock::Ruleset::create)
-        .map_err(explain)?;
+        .and_then(landlock::Ruleset::create)?;
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let everywhere = if programs.is_some() { read } else { read | AccessFs::Execute };
     let execute = AccessFs::Execute | AccessFs::ReadFile;
@@ -106,9 +106,9 @@ pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result
     {
         // A missing path needs no rule.
         for place in places.iter().filter_map(|place| PathFd::new(place).ok()) {
-            rules = rules.add_rule(PathBeneath::new(place, rights)).map_err(explain)?;
+            rules = rules.add_rule(PathBeneath::new(place, rights))?;
         }
     }
-    let status = rules.restrict_self().map_err(explain)?;
+    let status = rules.restrict_self()?;
     Ok(status.ruleset != RulesetStatus::NotEnforced)
 }

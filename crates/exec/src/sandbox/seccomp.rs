@@ -144,12 +144,8 @@ type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Refuses these calls from now on, to this process and all its descendants. No rights can be
 /// gained any more either. If programs are restricted, none can be created in memory.
-pub(super) fn apply(only_some: bool) -> Result<(), String> {
-    let programs = programs(only_some).map_err(|error| format!("seccomp: {error}"))?;
-    for program in &programs {
-        seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))?;
-    }
-    Ok(())
+pub(super) fn apply(only_some: bool) -> Result<(), seccompiler::Error> {
+    programs(only_some)?.iter().try_for_each(|program| seccompiler::apply_filter(program))
 }
 
 /// Returns the filters in order of application: if two refuse a call, the later one sets the error.

@@ -20,11 +20,10 @@ pub enum KeyringError {
 }
 
 /// Returns the value of an entry.
-pub async fn read_secret(service: &str, account: &str) -> Result<Vec<u8>, String> {
+pub async fn read_secret(service: &str, account: &str) -> Result<Vec<u8>, KeyringError> {
     let (of, on) = (service.to_owned(), account.to_owned());
     let answer = tokio::task::spawn_blocking(move || recall(&of, &on)).await;
-    let secret = answer.unwrap_or_else(|_| Err(KeyringError::Other("cannot read it".into())));
-    secret.map_err(|reason| format!("keyring entry of service `{service}`, account `{account}`: {reason}"))
+    answer.unwrap_or_else(|_| Err(KeyringError::Other("cannot read it".into())))
 }
 
 /// Returns the value of an entry. Blocks for up to 30 seconds.

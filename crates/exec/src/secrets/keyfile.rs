@@ -14,6 +14,7 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 
 use crate::HostEnv;
+use wf_base::remedy::{Remedy, UserAction};
 
 /// The largest key file to read, in bytes.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
@@ -89,21 +90,21 @@ pub enum KeyFolderError {
 
 impl KeyFolderError {
     /// Returns advice for the user.
-    pub fn remedy(&self) -> String {
+    pub fn remedy(&self) -> Remedy {
         match self {
             Self::NoFolder => "set WF_KEYS=/path/to/keys".into(),
             Self::Relative(_) => "use an absolute path".into(),
-            Self::Open(path) if path.is_dir() => format!("chmod 700 {}", path.display()),
-            Self::Open(path) => format!("chmod 600 {}", path.display()),
+            Self::Open(path) if path.is_dir() => format!("chmod 700 {}", path.display()).into(),
+            Self::Open(path) => format!("chmod 600 {}", path.display()).into(),
             Self::Foreign(_) | Self::Odd(_) => {
                 "keys must be regular files owned by the user who runs wf: check who created it".into()
             }
-            Self::Missing { .. } => "list the keys with `wf key list`, create one with `wf key \
-                init`"
-                .into(),
-            Self::Exists { .. } => {
-                "keys are never overwritten: choose another name, or `wf key rotate`".into()
-            }
+            Self::Missing { .. } => Remedy::from("list the keys with ")
+                .quoted(UserAction::ListKeys)
+                .text(", create one with ")
+                .quoted(UserAction::CreateKey),
+            Self::Exists { .. } => Remedy::from("keys are never overwritten: choose another name, or ")
+                .quoted(UserAction::RotateKey),
             Self::Name(_) => "use lower-case words and numbers, joined by hyphens".into(),
             Self::System { .. } => "check the folder and its owner".into(),
         }

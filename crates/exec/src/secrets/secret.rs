@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,11 +14,12 @@ use tokio::sync::Mutex;
 
 use wf_base::{
     name::{EnvName, PlanId, RefId},
-    redact::{SecretFingerprint, SecretMask, weakness},
+    redact::{SecretFingerprint, SecretMask, SecretWeakness, weakness},
 };
 use wf_core::machine::WorkExit;
 use wf_model::{SecretDeclaration, SecretSource};
 
+use super::{connection_secrets::ConnectionSecretError, keychain::KeyringError};
 use crate::{
     HostEnv,
     disk::files,
@@ -83,11 +85,51 @@ impl SharedRedactions {
 }
 
 /// The reason why a secret has no value. Names the secret, never its value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("secret `{name}`: {reason}")]
+#[derive(Debug, thiserror::Error)]
+#[error("secret `{name}`: {error}")]
 pub struct SecretError {
     pub name: EnvName,
-    pub reason: String,
+    pub error: SecretSourceError,
+}
+
+/// The fault in the source of a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretSourceError {
+    #[error("is not declared")]
+    Undeclared,
+    #[error("environment variable {0} is not set")]
+    NoVariable(String),
+    #[error("cannot read {}: {cause}", .path.display())]
+    File { path: PathBuf, cause: io::Error },
+    /// The program cannot be executed.
+    #[error("{0}")]
+    NotStarted(String),
+    #[error("`{program}`, which prints it, failed: {exit}")]
+    Program { program: String, exit: WorkExit },
+    #[error("keyring entry of service `{service}`, account `{account}`: {error}")]
+    Keyring { service: String, account: String, error: KeyringError },
+    #[error("cannot get it from connection `{name}`: {error}; see `wf connection list`")]
+    Connection { name: PlanId, error: ConnectionSecretError },
+    #[error(transparent)]
+    Value(#[from] SecretValueError),
+    #[error(
+        "is too weak to be masked in logs: {0}; use a stronger value, or set `mask: false` in the plan if it may be \
+         visible"
+    )]
+    Weak(SecretWeakness),
+    #[error("cannot record its fingerprint in {}: {cause}", .run.display())]
+    Unrecorded { run: PathBuf, cause: io::Error },
+}
+
+/// The reason why bytes are not the value of a secret, as it follows the name of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretValueError {
+    #[error("is longer than {} KiB", MAX_SECRET_BYTES / 1024)]
+    TooLong,
+    #[error("is not UTF-8 text")]
+    NotText,
+    #[error("is empty")]
+    Empty,
 }
 
 /// The secrets of a plan.
@@ -203,14 +245,12 @@ impl PlanSecrets {
         if let Some(value) = secrets.values.get(name) {
             return Ok(value.clone());
         }
-        let failed = |reason| SecretError { name: name.clone(), reason };
+        let failed = |error| SecretError { name: name.clone(), error };
         let value = self.read(name).await.map_err(failed)?;
         let is_masked = self.declared.iter().any(|secret| secret.name == *name && secret.masked);
         if let Some(run) = self.run.as_ref().filter(|_| is_masked) {
             let recorded = record::add(run, name, value.expose());
-            recorded.map_err(|error| {
-                failed(format!("cannot record its fingerprint in {}: {error}", run.display()))
-            })?;
+            recorded.map_err(|cause| failed(SecretSourceError::Unrecorded { run: run.clone(), cause }))?;
         }
         secrets.values.insert(name.clone(), value.clone());
         Ok(value)
@@ -249,38 +289,39 @@ impl PlanSecrets {
         values.filter(|value| weakness(value.expose()).is_none()).collect()
     }
 
-    async fn read(&self, name: &EnvName) -> Result<SecretText, String> {
+    async fn read(&self, name: &EnvName) -> Result<SecretText, SecretSourceError> {
         let secret = self.declared.iter().find(|secret| secret.name == *name);
-        let secret = secret.ok_or("is not declared")?;
+        let secret = secret.ok_or(SecretSourceError::Undeclared)?;
         let bytes = match &secret.source {
             SecretSource::Env(variable) => of_variable(&self.host, variable)?,
             SecretSource::File(path) => of_file(&self.root.join(path))?,
             SecretSource::Command(argv) => self.of_command(argv).await?,
             SecretSource::Keyring { service, account } => {
-                super::keychain::read_secret(service, account).await?
+                let secret = super::keychain::read_secret(service, account).await;
+                secret.map_err(|error| SecretSourceError::Keyring {
+                    service: service.clone(),
+                    account: account.clone(),
+                    error,
+                })?
             }
             SecretSource::Connection { name, secret } => self.of_connection(name, secret)?,
         };
         let value = value(bytes)?;
         match weakness(value.expose()) {
-            Some(weakness) if secret.masked => Err(format!(
-                "is too weak to be masked in logs: {weakness}; use a stronger value, or set \
-                 `mask: false` in the plan if it may be visible"
-            )),
+            Some(weakness) if secret.masked => Err(SecretSourceError::Weak(weakness)),
             _ => Ok(value),
         }
     }
 
-    fn of_connection(&self, name: &PlanId, secret: &RefId) -> Result<Vec<u8>, String> {
+    fn of_connection(&self, name: &PlanId, secret: &RefId) -> Result<Vec<u8>, SecretSourceError> {
         let secret_text = super::connection_secrets::secret(&self.state, name.as_str(), secret);
-        let secret_text = secret_text.map_err(|reason| {
-            format!("cannot get it from connection `{name}`: {reason}; see `wf connection list`")
-        })?;
+        let secret_text =
+            secret_text.map_err(|error| SecretSourceError::Connection { name: name.clone(), error })?;
         Ok(secret_text.expose().as_bytes().to_vec())
     }
 
     /// Runs the user's own program, which sees all of the engine's environment.
-    async fn of_command(&self, argv: &[String]) -> Result<Vec<u8>, String> {
+    async fn of_command(&self, argv: &[String]) -> Result<Vec<u8>, SecretSourceError> {
         let env = (*self.host).clone().into_iter().collect();
         let command = ProcessCommand {
             pins: self.pinned_files.clone(),
@@ -295,35 +336,37 @@ impl PlanSecrets {
             keep: MAX_SECRET_BYTES + 1,
         };
         let probed = self.executor.probe(probe, StopLevel::never()).await;
-        let program = argv.first().map_or("", String::as_str);
         match probed.exit {
             exit if exit.is_success() => Ok(probed.out),
-            WorkExit::Error { reason, .. } => Err(reason),
-            exit => Err(format!("`{program}`, which prints it, failed: {exit}")),
+            WorkExit::Error { reason, .. } => Err(SecretSourceError::NotStarted(reason)),
+            exit => {
+                let program = argv.first().cloned().unwrap_or_default();
+                Err(SecretSourceError::Program { program, exit })
+            }
         }
     }
 }
 
 /// Converts the bytes of a source into a value, without one trailing newline.
-pub(super) fn value(bytes: Vec<u8>) -> Result<SecretText, String> {
+pub(super) fn value(bytes: Vec<u8>) -> Result<SecretText, SecretValueError> {
     if bytes.len() > MAX_SECRET_BYTES {
-        return Err(format!("is longer than {} KiB", MAX_SECRET_BYTES / 1024));
+        return Err(SecretValueError::TooLong);
     }
-    let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8 text")?;
+    let text = String::from_utf8(bytes).map_err(|_| SecretValueError::NotText)?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     match text.strip_suffix('\r').unwrap_or(text) {
-        "" => Err("is empty".into()),
+        "" => Err(SecretValueError::Empty),
         text => Ok(SecretText(text.into())),
     }
 }
 
-fn of_variable(host: &HostEnv, name: &str) -> Result<Vec<u8>, String> {
-    let value = host.get(name).ok_or(format!("environment variable {name} is not set"))?;
+fn of_variable(host: &HostEnv, name: &str) -> Result<Vec<u8>, SecretSourceError> {
+    let value = host.get(name).ok_or_else(|| SecretSourceError::NoVariable(name.to_owned()))?;
     Ok(value.clone().into_bytes())
 }
 
-fn of_file(path: &Path) -> Result<Vec<u8>, String> {
-    let unable = |error| format!("cannot read {}: {error}", path.display());
+fn of_file(path: &Path) -> Result<Vec<u8>, SecretSourceError> {
+    let unable = |cause| SecretSourceError::File { path: path.to_owned(), cause };
     let opened = files::open_regular(path, OFlags::RDONLY);
     opened.and_then(|file| files::read_bounded(file, MAX_SECRET_BYTES as u64 + 1)).map_err(unable)
 }

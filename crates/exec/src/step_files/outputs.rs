@@ -41,9 +41,9 @@ pub fn parse(text: &str, outputs: &[RequiredOutput]) -> Result<JsonObject, Vec<S
                     values.insert(key, value);
                 }
             }
-            Err(reason) => {
+            Err(mistake) => {
                 let way_out = if unreadable == 0 { SEVERAL_LINES } else { "" };
-                problems.push(format!("line {number} of the output file {reason}{way_out}"));
+                problems.push(format!("line {number} of the output file {mistake}{way_out}"));
                 unreadable += 1;
             }
         }
@@ -80,8 +80,22 @@ pub fn check(mut values: JsonObject, required_outputs: &[RequiredOutput]) -> Res
     if problems.is_empty() { Ok(outputs) } else { Err(problems) }
 }
 
+/// The mistake in an entry, as it follows the number of its line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum OutputEntryMistake {
+    #[error("begins a value of several lines, but no line after it is `{0}`")]
+    Unended(String),
+    #[error("starts like a JSON object but is not valid JSON")]
+    InvalidJson,
+    #[error("is neither key=value nor a JSON object")]
+    OtherForm,
+}
+
 /// Returns the keys and values of an entry.
-fn pairs(entry: OutputEntry<'_>, outputs: &[RequiredOutput]) -> Result<Vec<(String, Value)>, String> {
+fn pairs(
+    entry: OutputEntry<'_>,
+    outputs: &[RequiredOutput],
+) -> Result<Vec<(String, Value)>, OutputEntryMistake> {
     let read = |key: &str, text: &str| {
         let output = outputs.iter().find(|output| output.name.as_str() == key);
         let value = output.map_or_else(|| text.into(), |output| output.schema.read(text));
@@ -90,12 +104,7 @@ fn pairs(entry: OutputEntry<'_>, outputs: &[RequiredOutput]) -> Result<Vec<(Stri
     let line = match entry {
         OutputEntry::Line(line) => line,
         OutputEntry::Block { key, value } => return Ok(read(key, &value)),
-        OutputEntry::Unended { end } => {
-            return Err(format!(
-                "begins a value of several lines, but no line after it is `{}`",
-                shorten(end)
-            ));
-        }
+        OutputEntry::Unended { end } => return Err(OutputEntryMistake::Unended(shorten(end))),
     };
     if line.trim().is_empty() {
         return Ok(Vec::new());
@@ -103,9 +112,9 @@ fn pairs(entry: OutputEntry<'_>, outputs: &[RequiredOutput]) -> Result<Vec<(Stri
     if line.trim_start().starts_with('{') {
         return exact_json::read::<JsonObject>(line)
             .map(|object| object.into_iter().collect())
-            .map_err(|_| "starts like a JSON object but is not valid JSON".to_owned());
+            .map_err(|_| OutputEntryMistake::InvalidJson);
     }
-    let (key, text) = line.split_once('=').ok_or("is neither key=value nor a JSON object")?;
+    let (key, text) = line.split_once('=').ok_or(OutputEntryMistake::OtherForm)?;
     Ok(read(key, text))
 }
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use wf_core::machine::AttemptUsage;
-use wf_model::{JsonObject, Money, RequiredOutput};
+use wf_model::{JsonObject, Money, MoneyError, RequiredOutput};
 
 use super::output_entry::{OutputEntry, entries};
 
@@ -40,6 +40,23 @@ pub fn parse_usage(text: &str, outputs: &[RequiredOutput]) -> (AttemptUsage, Vec
         }
     }
     (report.usage, report.problems)
+}
+
+/// The reason why an amount is not one of usage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum UsageMistake {
+    #[error("only `usage.tokens` and `usage.cost_usd` are supported")]
+    UnknownKey,
+    #[error("the token count may have at most {MAX_TOKEN_DIGITS} digits")]
+    ManyDigits,
+    #[error("the token count must not be negative")]
+    Negative,
+    #[error("the token count must be at most {MOST_TOKENS}")]
+    ManyTokens,
+    #[error("the token count must be a whole number, such as 123")]
+    NotWhole,
+    #[error(transparent)]
+    Cost(#[from] MoneyError),
 }
 
 #[derive(Default)]
@@ -77,35 +94,36 @@ impl ReportedUsage {
     }
 
     fn amount(&mut self, key: &str, text: &str) {
-        let read = match key.strip_prefix(USAGE_PREFIX) {
-            Some("tokens") => tokens(text).map(|tokens| AttemptUsage { tokens, ..AttemptUsage::default() }),
-            Some("cost_usd") => Money::parse(text)
-                .map(|cost| AttemptUsage { cost, ..AttemptUsage::default() })
-                .map_err(|bad| bad.to_string()),
-            _ => Err("only `usage.tokens` and `usage.cost_usd` are supported".into()),
-        };
-        match read {
+        match read_amount(key, text) {
             Ok(more) => self.usage = self.usage.plus(more),
-            Err(reason) => {
-                self.problems.push(format!("`{}` cannot be {:?}: {reason}", short(key), short(text)));
+            Err(mistake) => {
+                self.problems.push(format!("`{}` cannot be {:?}: {mistake}", short(key), short(text)));
             }
         }
     }
 }
 
-fn tokens(text: &str) -> Result<u64, String> {
+fn read_amount(key: &str, text: &str) -> Result<AttemptUsage, UsageMistake> {
+    match key.strip_prefix(USAGE_PREFIX) {
+        Some("tokens") => Ok(AttemptUsage { tokens: tokens(text)?, ..AttemptUsage::default() }),
+        Some("cost_usd") => Ok(AttemptUsage { cost: Money::parse(text)?, ..AttemptUsage::default() }),
+        _ => Err(UsageMistake::UnknownKey),
+    }
+}
+
+fn tokens(text: &str) -> Result<u64, UsageMistake> {
     if text.len() > MAX_TOKEN_DIGITS {
-        return Err(format!("the token count may have at most {MAX_TOKEN_DIGITS} digits"));
+        return Err(UsageMistake::ManyDigits);
     }
     if text.starts_with('-') {
-        return Err("the token count must not be negative".into());
+        return Err(UsageMistake::Negative);
     }
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let tokens: Option<u64> = text.parse().ok().filter(|_| digits);
     match tokens {
         Some(tokens) if tokens <= MOST_TOKENS => Ok(tokens),
-        Some(_) => Err(format!("the token count must be at most {MOST_TOKENS}")),
-        None => Err("the token count must be a whole number, such as 123".into()),
+        Some(_) => Err(UsageMistake::ManyTokens),
+        None => Err(UsageMistake::NotWhole),
     }
 }
 

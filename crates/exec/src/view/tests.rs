@@ -320,7 +320,7 @@ fn a_run_goes_on_with_what_was_recorded_and_with_nothing_else() {
         |record| WorkspaceView::recorded(scene.dir.path(), &apart, &scene.plan(), &JsonObject::new(), record);
     let seen = again(Ok(bytes)).inspect(&scene.check, &[], false).unwrap();
     assert_eq!(seen.hidden, [PathBuf::from("src/conftest.py")]);
-    for record in [Ok(Vec::new()), Err("gone".to_owned())] {
+    for record in [Ok(Vec::new()), Err(WorkError::environmental("gone"))] {
         let reason = again(record).inspect(&scene.check, &[], false).unwrap_err().reason;
         assert!(reason.contains("at the start of the run is unknown"), "{reason}");
     }

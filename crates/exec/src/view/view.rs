@@ -38,7 +38,7 @@ pub struct WorkspaceView {
     pub(super) root: PathBuf,
     excluded: ExcludedFiles,
     /// The workspace when the run began, or the reason why it is unknown.
-    start: Result<Arc<WorkspaceManifest>, String>,
+    start: Result<Arc<WorkspaceManifest>, WorkError>,
     pub(super) declared: DeclaredProducts,
     /// The files that checks keep as they were.
     pub(super) kept_files: KeptFiles,
@@ -114,7 +114,7 @@ impl WorkspaceView {
     /// Takes the view of a run beginning now. The state and the keys (`apart`) are left out.
     pub fn take(root: &Path, apart: &[PathBuf], plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
-        let start = WorkspaceManifest::of_workspace(root, &excluded).map_err(|unable| unable.reason);
+        let start = WorkspaceManifest::of_workspace(root, &excluded);
         let mut view = Self::new(root, excluded, plan, params, start);
         if let Ok(start) = &view.start
             && !view.declared.grants().is_empty()
@@ -131,16 +131,16 @@ impl WorkspaceView {
         apart: &[PathBuf],
         plan: &Arc<Plan>,
         params: &JsonObject,
-        record: Result<Vec<u8>, String>,
+        record: Result<Vec<u8>, WorkError>,
     ) -> Self {
         let parts = record.and_then(|bytes| {
             let parts = WorkspaceRecord::from_bytes(&bytes);
-            parts.ok_or_else(|| "its record is not a workspace manifest".to_owned())
+            parts.ok_or_else(|| WorkError::environmental("its record is not a workspace manifest"))
         });
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
         let (start, ignored, originals) = match parts {
             Ok(record) => (Ok(record.start_manifest), record.ignored, record.originals),
-            Err(reason) => (Err(reason), IgnoreRules::default(), Originals::default()),
+            Err(unable) => (Err(unable), IgnoreRules::default(), Originals::default()),
         };
         let mut view = Self::new(root, excluded, plan, params, start);
         view.declared = view.declared.without_ignored(ignored);
@@ -172,7 +172,7 @@ impl WorkspaceView {
                 break;
             }
             let again = WorkspaceManifest::of_workspace(&self.root, &self.excluded);
-            self.start = again.map(Arc::new).map_err(|unable| unable.reason);
+            self.start = again.map(Arc::new);
         }
         self
     }
@@ -212,7 +212,7 @@ impl WorkspaceView {
         excluded: ExcludedFiles,
         plan: &Arc<Plan>,
         params: &JsonObject,
-        start: Result<WorkspaceManifest, String>,
+        start: Result<WorkspaceManifest, WorkError>,
     ) -> Self {
         Self {
             root: root.to_path_buf(),
@@ -234,10 +234,8 @@ impl WorkspaceView {
     #[must_use]
     pub fn bound(mut self, files: &[PinnedFile], products: &[String]) -> Self {
         self = self.of_approved(products);
-        self.start = self.start.and_then(|start| {
-            let bound = tree::bound(&self.root, &start, &self.declared, files);
-            bound.map(Arc::new).map_err(|unable| unable.reason)
-        });
+        self.start =
+            self.start.and_then(|start| tree::bound(&self.root, &start, &self.declared, files).map(Arc::new));
         self
     }
 
@@ -297,8 +295,8 @@ impl WorkspaceView {
 
     pub(super) fn start(&self) -> Result<&WorkspaceManifest, WorkError> {
         let start = self.start.as_deref();
-        start.map_err(|reason| {
-            let reason = format!("the state of the workspace at the start of the run is unknown: {reason}");
+        start.map_err(|unable| {
+            let reason = format!("the state of the workspace at the start of the run is unknown: {unable}");
             WorkError::environmental(reason)
         })
     }

@@ -33,13 +33,10 @@ use crate::{
     sandbox::{KeptCopy, SandboxFactory},
     work_error::{StopLevel, WorkError},
 };
-use reports::ReportFolder;
+use reports::{ReportFolder, UncountedReport};
 
 /// The number of bytes of a probe's output kept for the verdict.
 const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
-
-/// The reason why a report on standard output counts nothing.
-const EMPTY_OUTPUT: &str = "the report is empty: nothing is on standard output; of a runner that writes to standard error, redirect that: `2>&1`";
 
 /// The default limit on a probe's output, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 30;
@@ -131,11 +128,11 @@ impl RenderedCheck {
         let tests = check.expect.tests.as_ref().map(|tests| {
             let counts = match (&tests.report, &reports) {
                 (Some(name), Some(folder)) => folder.counts(name, &environment.mask),
-                _ if found.truncated => Err("the report on standard output is larger than 1 MiB".into()),
-                _ if found.stdout.trim_ascii().is_empty() => Err(EMPTY_OUTPUT.into()),
-                _ => reports::counts_of(found.stdout, &environment.mask),
+                _ if found.truncated => Err(UncountedReport::LongOutput),
+                _ if found.stdout.trim_ascii().is_empty() => Err(UncountedReport::NoOutput),
+                _ => reports::counts_of(found.stdout, &environment.mask).map_err(UncountedReport::from),
             };
-            (tests, counts)
+            (tests, counts.map_err(|uncounted| uncounted.to_string()))
         });
         let judged = match &tests {
             Some((tests, counts)) => {

@@ -80,7 +80,7 @@ impl From<ModelFailure> for FailedSend {
 pub struct ProviderClient {
     proxies: BTreeMap<String, String>,
     limits: ClientLimits,
-    client: OnceLock<Result<reqwest::Client, String>>,
+    client: OnceLock<reqwest::Result<reqwest::Client>>,
 }
 
 impl ProviderClient {
@@ -121,7 +121,6 @@ impl ProviderClient {
         call: &ProviderCall<'_>,
         stream: &mut dyn ReplyStream,
     ) -> Result<Option<ModelReply>, ModelFailure> {
-        let misconfigured = |message: String| ModelFailure::new(ModelFailureKind::Misconfigured, message);
         let wire = WireRequest {
             request: call.request,
             model: call.model,
@@ -129,10 +128,10 @@ impl ProviderClient {
             stream: true,
             is_inventor: call.address.is_inventor(),
         };
-        let body = encode_request(call.api, &wire)
-            .ok_or_else(|| misconfigured(format!("`{}` is no format of HTTP", call.api)))?;
-        let client = self.client().map_err(misconfigured)?;
-        let request = client.post(call.address.url().clone()).headers(headers(call)).body(body.to_string());
+        let no_format = || ModelFailure::misconfigured(format!("`{}` is no format of HTTP", call.api));
+        let body = encode_request(call.api, &wire).ok_or_else(no_format)?;
+        let request =
+            self.client()?.post(call.address.url().clone()).headers(headers(call)).body(body.to_string());
         let mut answer = request.send().await.map_err(|error| send_failure(call.address, &error))?;
         ensure_success(call, &mut answer).await?;
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -150,9 +149,9 @@ impl ProviderClient {
         receive_stream(&mut answer, &self.limits, stream).await.map(|()| None)
     }
 
-    fn client(&self) -> Result<&reqwest::Client, String> {
-        let built = self.client.get_or_init(|| self.build().map_err(|error| cause(&error)));
-        built.as_ref().map_err(|reason| format!("cannot send requests: {reason}"))
+    fn client(&self) -> Result<&reqwest::Client, ModelFailure> {
+        let unfit = |error| ModelFailure::misconfigured(format!("cannot send requests: {}", cause(error)));
+        self.client.get_or_init(|| self.build()).as_ref().map_err(unfit)
     }
 
     fn build(&self) -> reqwest::Result<reqwest::Client> {

@@ -10,8 +10,8 @@ use wf_core::{
 use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource, TokenUsage};
 
 use super::{
-    CallHealth, FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver, ProcessHealth,
-    TryAllowance, UnlimitedTries,
+    CallHealth, FailedModelCall, ModelCallError, ModelCallResult, ModelKeyError, ModelKeyResolver,
+    ProcessHealth, TryAllowance, TryRefusal, UnlimitedTries,
 };
 use crate::{
     cassette::{Cassette, CassetteError, RecordedExchange, from_portable, to_portable},
@@ -53,7 +53,7 @@ impl<'a> CallTally<'a> {
 
     /// Returns the reason why no further try is paid. As long as none has used anything, what was set aside for the first
     /// one is there.
-    async fn refusal(&mut self) -> Option<String> {
+    async fn refusal(&mut self) -> Option<TryRefusal> {
         let used = AttemptUsage { attempts: 0, tokens: self.usage.total(), cost: self.cost };
         if used == AttemptUsage::default() {
             return None;
@@ -265,8 +265,8 @@ impl Gateway {
             if let Some(model) = self.table.models.get(name) {
                 return Some(model);
             }
-            let message = "the fallback is not defined: add it to `models` in wf.yaml";
-            let failure = ModelFailure::new(ModelFailureKind::Misconfigured, message);
+            let failure =
+                ModelFailure::misconfigured("the fallback is not defined: add it to `models` in wf.yaml");
             failures.push(FailedModelCall { model: name.clone(), failure, tries: 0 });
         }
         None
@@ -322,17 +322,15 @@ impl Gateway {
 
     /// Makes one try.
     async fn send(&self, model: &ModelDefinition, request: &ModelRequest) -> Result<ModelReply, FailedSend> {
-        let misconfigured = |message: String| ModelFailure::new(ModelFailureKind::Misconfigured, message);
         let mut reply = if model.api == ModelApi::Scripted {
             let script = scripted::load_script(&self.root, &model.model);
-            let script = script.map_err(|error| misconfigured(error.to_string()))?;
-            script.reply(request)?
+            script.map_err(ModelFailure::misconfigured)?.reply(request)?
         } else {
             let address = ProviderAddress::new(model.api, model.base_url.as_deref());
-            let address = address.map_err(|error| misconfigured(error.to_string()))?;
+            let address = address.map_err(ModelFailure::misconfigured)?;
             let key = match &model.key {
                 None => None,
-                Some(source) => Some(self.key(source).await.map_err(misconfigured)?),
+                Some(source) => Some(self.key(source).await?),
             };
             let call = ProviderCall {
                 api: model.api,
@@ -353,10 +351,10 @@ impl Gateway {
         Ok(reply)
     }
 
-    async fn key(&self, source: &SecretSource) -> Result<ModelKey, String> {
-        let read = timeout(KEY_TIME, self.key_resolver.resolve(source)).await;
-        let read = read.map_err(|_| format!("cannot read the key: not within {} s", KEY_TIME.as_secs()))?;
-        read.map_err(|error| format!("cannot read the key: {error}"))
+    async fn key(&self, source: &SecretSource) -> Result<ModelKey, ModelFailure> {
+        let late = |_| ModelKeyError(format!("not within {} s", KEY_TIME.as_secs()));
+        let read = timeout(KEY_TIME, self.key_resolver.resolve(source)).await.map_err(late).flatten();
+        read.map_err(|error| ModelFailure::misconfigured(format!("cannot read the key: {error}")))
     }
 
     /// Notes the end of a call. Returns what it did to the breaker.

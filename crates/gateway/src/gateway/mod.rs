@@ -9,7 +9,7 @@ mod result;
 pub use call::Gateway;
 pub use ports::{
     AllowanceFuture, CallHealth, CallHealthFuture, ModelKeyError, ModelKeyFuture, ModelKeyResolver,
-    ProcessHealth, TryAllowance, UnlimitedTries,
+    ProcessHealth, TryAllowance, TryRefusal, UnlimitedTries,
 };
 pub use result::{FailedModelCall, ModelCallError, ModelCallResult};
 

@@ -3,6 +3,7 @@
 use crate::client::ModelKey;
 use std::{
     collections::BTreeMap,
+    error::Error,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -13,13 +14,15 @@ use wf_core::{
 };
 use wf_model::SecretSource;
 
-/// A decision about a further try that is being made.
-pub type AllowanceFuture<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+/// The payer's reason for no further try.
+pub type TryRefusal = Box<dyn Error + Send + Sync>;
+
+/// A pending decision about a further try.
+pub type AllowanceFuture<'a> = Pin<Box<dyn Future<Output = Result<(), TryRefusal>> + Send + 'a>>;
 
 /// The decision about the further tries of a call, by whoever pays for it.
 pub trait TryAllowance: Send {
-    /// Decides about another try of a call whose tries have used something so far. The error is the reason why there is
-    /// none.
+    /// Decides about another try of a call after the usage of the tries so far.
     fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_>;
 }
 

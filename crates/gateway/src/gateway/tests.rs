@@ -225,7 +225,7 @@ struct Payer(u64);
 
 impl TryAllowance for Payer {
     fn allow(&mut self, usage: AttemptUsage) -> AllowanceFuture<'_> {
-        let answer = if usage.tokens <= self.0 { Ok(()) } else { Err("nothing is left".to_owned()) };
+        let answer = if usage.tokens <= self.0 { Ok(()) } else { Err("nothing is left".into()) };
         Box::pin(std::future::ready(answer))
     }
 }

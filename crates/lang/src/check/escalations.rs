@@ -131,7 +131,7 @@ pub(super) fn start_in_time(
     }
 }
 
-/// Notes each circle of fallbacks once, at the first fallback that closes it.
+/// Notes each circle of fallbacks once, at its first closing fallback.
 pub(super) fn no_circles(entries: &OrderedEntries<Name, EscalationSpec>, diagnostics: &mut FileDiagnostics) {
     let next = |name: &str| {
         let (_, escalation) = entries.iter().find(|(other, _)| other.value.as_str() == name)?;
@@ -158,7 +158,7 @@ pub(super) fn no_circles(entries: &OrderedEntries<Name, EscalationSpec>, diagnos
     }
 }
 
-/// Notes the escalations that nothing leads to.
+/// Notes the unreachable escalations.
 pub(super) fn unused(
     entries: &OrderedEntries<Name, EscalationSpec>,
     led: &BTreeSet<&str>,

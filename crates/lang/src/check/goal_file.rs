@@ -1,4 +1,4 @@
-//! The mistakes in a goal apart from its plan, which the rules of plans cover.
+//! The mistakes in a goal apart from its plan; the rules of plans cover that one.
 
 use super::FileDiagnostics;
 use crate::{
@@ -32,7 +32,7 @@ pub(super) fn check_goal_file(
     }
 }
 
-/// Checks that no parameter is asked for: a reconciliation starts by itself, without a user.
+/// Refuses parameters to ask for: a reconciliation starts by itself, without a user.
 fn check_no_approvals(goal: &GoalSpec, diagnostics: &mut FileDiagnostics) {
     let open = goal.params.iter().filter(|(_, own)| own.default.is_none());
     for (name, _) in open {
@@ -60,7 +60,7 @@ fn check_read_only(plan: &PlanSpec, diagnostics: &mut FileDiagnostics) {
     }
 }
 
-/// Checks that the secrets of notifications are declared.
+/// Refuses undeclared secrets of notifications.
 fn secrets_exist(goal: &GoalSpec, is_whole: bool, diagnostics: &mut FileDiagnostics) {
     let declared = || goal.secrets.iter().map(|(name, _)| name.value.as_str());
     for name in goal.notification_secrets() {
@@ -73,7 +73,7 @@ fn secrets_exist(goal: &GoalSpec, is_whole: bool, diagnostics: &mut FileDiagnost
     }
 }
 
-/// Notes lists that are empty as written, and not because of a mistake in them.
+/// Notes lists written as empty, not those emptied by mistakes in them.
 fn check_notifications(goal: &GoalSpec, diagnostics: &mut FileDiagnostics) {
     let empty = goal.verify.as_ref().filter(|checks| checks.value.is_empty());
     if let Some(checks) = empty {

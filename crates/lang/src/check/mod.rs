@@ -1,4 +1,4 @@
-//! The mistakes in declarations that are well-formed each by itself.
+//! The mistakes in well-formed declarations.
 //!
 //! [`check`] looks at every file of a [`Loaded`](crate::LoadedSpec) and adds its findings to the
 //! diagnostics. Each rule is one function, and sees the whole scene: the plan,

@@ -14,11 +14,11 @@ pub(super) struct ExprRead<'a> {
 /// The kinds of locations of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExprSite {
-    /// The plan's `intent`, which is known before any step.
+    /// The plan's `intent`, known before any step.
     Intent,
     /// A variable for every step.
     PlanEnv,
-    /// The plan's own criteria and outputs, which are evaluated last.
+    /// The plan's own criteria and outputs, evaluated last.
     PlanEnd,
     When,
     ForEach,
@@ -31,7 +31,7 @@ pub(super) enum ExprSite {
     Argument,
     /// The address of a request.
     Url,
-    /// A parameter of a plan that is used.
+    /// A parameter of a used plan.
     With,
     /// The text of a generated plan.
     Uses,

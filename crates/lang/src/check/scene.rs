@@ -22,7 +22,7 @@ pub(super) struct RuleContext<'a> {
     index: HashMap<&'a str, usize>,
     /// The dependencies of the main steps.
     pub(super) graph: StepGraph,
-    /// Everything that expressions read.
+    /// Everything read by expressions.
     pub(super) reads: Vec<ExprRead<'a>>,
     /// Words that may have been declared and dropped because of another mistake; `None` where
     /// there is no other mistake.
@@ -120,7 +120,7 @@ impl<'a> RuleContext<'a> {
     }
 }
 
-/// Returns the words of a text that are a key or an `id`.
+/// Returns the keys and `id`s of a text.
 fn keys(text: &str) -> BTreeSet<&str> {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = BTreeSet::new();

@@ -61,7 +61,7 @@ fn word(entry: &YamlEntry<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
     wrong.count() == 0
 }
 
-/// Notes a type that JSON does not have; false if there is one.
+/// Notes a type unknown to JSON; false if there is one.
 fn types(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
     const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
     let items = match &node.value {

@@ -8,7 +8,7 @@ use wf_base::{
 };
 use wf_model::ValueSchema;
 
-/// A type that can be decoded from a value of the tree.
+/// A type with a form in the tree.
 pub trait DecodeSpec: Sized {
     /// The usual first key of a mapping of this type; empty if it is no mapping.
     const FIRST: &'static str = "";
@@ -95,13 +95,13 @@ impl<'a> SpecDecoder<'a> {
         }
     }
 
-    /// Notes that a value of the right type cannot be used.
+    /// Notes a useless value of the right type.
     pub fn wrong_value(&mut self, node: &YamlNode<'_>, message: impl Into<String>) {
         let span = self.content(node);
         self.emit(Diagnostic::new(Code::ValueWrong, span, message));
     }
 
-    /// Notes each number that becomes another text where it is used: `3.10` is 3.1.
+    /// Notes each number used as another text: `3.10` is 3.1.
     pub fn note_rewritten_numbers(&mut self, node: &YamlNode<'_>) {
         match &node.value {
             YamlValue::Number(number) => {

@@ -26,7 +26,7 @@ pub struct MappingShape {
     pub noun: &'static str,
     /// The allowed keys.
     pub known: &'static [&'static str],
-    /// Keys that are not allowed, and the advice for each.
+    /// Forbidden keys, and the advice for each.
     pub replacements: &'static [(&'static str, &'static str)],
     /// Keys of other tools with the same meaning.
     pub foreign: &'static [ForeignToolKey],
@@ -68,7 +68,7 @@ pub struct MappingFields<'n, 'a> {
 }
 
 impl<'n, 'a> MappingFields<'n, 'a> {
-    /// Opens a mapping and notes every key that is not allowed.
+    /// Opens a mapping and notes every forbidden key.
     pub fn open(shape: MappingShape, node: &'n YamlNode<'a>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let YamlValue::Map(entries) = &node.value else {
             let expected = format!("{}, which is a mapping", shape.noun);

@@ -1,12 +1,10 @@
-use super::{DecodeSpec, SpecDecoder};
+use super::{DecodeSpec, EntryKey, SpecDecoder, lowers};
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::{
     diag::{Code, Diagnostic},
     name::{ArgName, EnvName, GateId, Name, NameFormatError, PlanId, RefId, SkillName},
     source::Span,
 };
-
-use super::EntryKey;
 
 /// Returns the mistake of a malformed name, with a small change making it valid, if any.
 fn malformed(text: &str, error: NameFormatError, remedy: Option<String>, span: Span) -> Diagnostic {
@@ -52,6 +50,8 @@ macro_rules! names {
                 })
             }
         }
+
+        lowers! { $type => Self, |name| name.clone(); }
     )* };
 }
 

@@ -12,7 +12,7 @@ pub struct RecordSchema {
 }
 
 impl RecordSchema {
-    /// Begins with the lines that describe the mapping.
+    /// Begins with the description of the mapping, by lines.
     pub fn new(about: &[&str]) -> Self {
         Self { about: prose(about), properties: Map::new(), required: Vec::new() }
     }
@@ -66,7 +66,7 @@ fn prose(lines: &[&str]) -> String {
     words.join(" ")
 }
 
-/// Returns the key of a field: a key that is a word of Rust is declared with `r#`.
+/// Returns the key of a field: a word of Rust is declared with `r#`.
 pub const fn key_of(field: &'static str) -> &'static str {
     match field.as_bytes() {
         [b'r', b'#', ..] => field.split_at(2).1,
@@ -78,9 +78,9 @@ pub const fn key_of(field: &'static str) -> &'static str {
 ///
 /// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and its absence
 /// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `instead` gives advice for forbidden keys; `foreign` names a
-/// table of the corresponding keys of other tools; `aside` adds fields that are no keys and are set from
+/// table of the corresponding keys of other tools; `aside` adds fields without a key, set from
 /// elsewhere; `finish` names a function that checks the whole; `blank` makes a constructor from the one
-/// required key.
+/// required key. `lowers` names a model with the same parts, and `completes` one with a value for each optional key.
 #[macro_export]
 macro_rules! record {
     (
@@ -93,6 +93,8 @@ macro_rules! record {
         $(aside { $( $(#[doc = $note:literal])* $aside:ident: $kept:ty, )* })?
         $(finish $finish:path;)?
         $(blank $blank:ident($needed:ident: $needed_type:ty);)?
+        $(lowers $model:path;)?
+        $(completes $whole:path;)?
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, Debug)]
@@ -134,6 +136,9 @@ macro_rules! record {
             }
         }
 
+        $crate::record!(@lowers [$($model)?] $name [$($field)*]);
+        $crate::record!(@completes [$($whole)?] $name [$($mode $field)*]);
+
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
@@ -145,6 +150,31 @@ macro_rules! record {
                 schema.finish()
             }
         }
+    };
+    (@lowers [] $name:ident $fields:tt) => {};
+    (@lowers [$model:path] $name:ident [$($field:ident)*]) => {
+        $crate::decode::lowers! {
+            $name => $model, |spec| { $model { $( $field: $crate::decode::LowerSpec::lower(&spec.$field), )* } };
+        }
+    };
+    (@completes [] $name:ident $fields:tt) => {};
+    (@completes [$model:path] $name:ident [$($mode:ident $field:ident)*]) => {
+        impl $crate::decode::CompleteSpec for $name {
+            type Model = $model;
+
+            fn complete(&self, default_model: &$model) -> $model {
+                $model { $( $field: $crate::record!(@complete $mode self default_model $field), )* }
+            }
+        }
+    };
+    (@complete optional $self:ident $default:ident $field:ident) => {
+        match $crate::decode::LowerSpec::lower(&$self.$field) {
+            Some(value) => value,
+            None => Clone::clone(&$default.$field),
+        }
+    };
+    (@complete $mode:ident $self:ident $default:ident $field:ident) => {
+        $crate::decode::LowerSpec::lower(&$self.$field)
     };
     (@foreign) => { &[] };
     (@foreign $foreign:path) => { $foreign };

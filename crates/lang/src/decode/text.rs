@@ -10,12 +10,12 @@ pub struct PathGlob(pub String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspacePath(pub String);
 
-/// A file or folder that may be read: relative to the workspace, absolute, or below the home
+/// A readable file or folder: relative to the workspace, absolute, or below the home
 /// folder, as `~/…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadablePath(pub String);
 
-/// A file or folder of the workspace that may be changed, relative to its root.
+/// A writable file or folder of the workspace, relative to its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WritablePath(pub String);
 
@@ -31,117 +31,129 @@ pub struct FetchHostText(pub wf_model::FetchHost);
 #[derive(Clone, Debug)]
 pub struct RegexPattern(pub regex::Regex);
 
-/// Returns the reason why a path leaves the workspace.
-fn strays(path: &str) -> Option<&'static str> {
+/// The reason why a text is not of the form of its type.
+#[derive(Debug, thiserror::Error)]
+pub enum TextFormError {
+    #[error("the path is empty")]
+    EmptyPath,
+    #[error("the path must be relative to the workspace")]
+    AbsolutePath,
+    #[error("the path must not leave the workspace: `..` is not allowed")]
+    PathOutside,
+    #[error("`..` is not allowed here")]
+    ParentFolder,
+    #[error("patterns and templates are not allowed here; use the path of the folder")]
+    PathPattern,
+    #[error("only `~/`, your own home folder, is supported")]
+    OtherHome,
+    #[error("`.wf` is reserved for wf")]
+    ReservedFolder,
+    #[error("only paths in the workspace can be writable")]
+    WritableOutside,
+    #[error("invalid glob: {0}")]
+    Glob(globset::ErrorKind),
+    #[error(transparent)]
+    JsonPath(#[from] wf_model::JsonPathError),
+    #[error(transparent)]
+    FetchHost(#[from] wf_model::FetchHostError),
+    /// No regular expression, by the last line of the parser's message.
+    #[error("invalid regular expression: {0}")]
+    Pattern(String),
+}
+
+/// Refuses a path out of the workspace.
+fn check_inside(path: &str) -> Result<(), TextFormError> {
     if path.is_empty() {
-        Some("the path is empty")
+        Err(TextFormError::EmptyPath)
     } else if path.starts_with('/') {
-        Some("the path must be relative to the workspace")
+        Err(TextFormError::AbsolutePath)
     } else if path.split('/').any(|part| part == "..") {
-        Some("the path must not leave the workspace: `..` is not allowed")
+        Err(TextFormError::PathOutside)
     } else {
-        None
+        Ok(())
     }
 }
 
-impl WorkspacePath {
-    /// Reads a path inside the workspace; the error explains why it is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        rel_path(text)
+/// Refuses an invalid path in `allow`.
+fn check_allowed(path: &str) -> Result<(), TextFormError> {
+    let first = path.split('/').find(|part| !matches!(*part, "" | "."));
+    if path.is_empty() {
+        Err(TextFormError::EmptyPath)
+    } else if path.split('/').any(|part| part == "..") {
+        Err(TextFormError::ParentFolder)
+    } else if path.contains('*') || path.contains("{{") {
+        Err(TextFormError::PathPattern)
+    } else if path.starts_with('~') && !path.starts_with("~/") {
+        Err(TextFormError::OtherHome)
+    } else if !path.starts_with('/') && first == Some(".wf") {
+        Err(TextFormError::ReservedFolder)
+    } else {
+        Ok(())
     }
 }
 
 impl PathGlob {
-    /// Reads a glob; the error explains why it is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        glob(text)
+    /// Reads a glob.
+    pub fn parse(text: &str) -> Result<Self, TextFormError> {
+        check_inside(text)?;
+        globset::Glob::new(text).map_err(|error| TextFormError::Glob(error.kind().clone()))?;
+        Ok(Self(text.into()))
     }
 }
 
-fn glob(text: &str) -> Result<PathGlob, String> {
-    if let Some(reason) = strays(text) {
-        return Err(reason.into());
-    }
-    match globset::Glob::new(text) {
-        Ok(_) => Ok(PathGlob(text.into())),
-        Err(bad) => Err(format!("invalid glob: {}", bad.kind())),
+impl WorkspacePath {
+    /// Reads a path inside the workspace.
+    pub fn parse(text: &str) -> Result<Self, TextFormError> {
+        check_inside(text).map(|()| Self(text.into()))
     }
 }
 
-fn rel_path(text: &str) -> Result<WorkspacePath, String> {
-    match strays(text) {
-        Some(reason) => Err(reason.into()),
-        None => Ok(WorkspacePath(text.into())),
+impl ReadablePath {
+    fn parse(text: &str) -> Result<Self, TextFormError> {
+        check_allowed(text).map(|()| Self(text.into()))
     }
 }
 
-/// Returns the reason why a path is invalid in `allow`.
-fn vague(path: &str) -> Option<&'static str> {
-    let first = path.split('/').find(|part| !matches!(*part, "" | "."));
-    if path.is_empty() {
-        Some("the path is empty")
-    } else if path.split('/').any(|part| part == "..") {
-        Some("`..` is not allowed here")
-    } else if path.contains('*') || path.contains("{{") {
-        Some("patterns and templates are not allowed here; use the path of the folder")
-    } else if path.starts_with('~') && !path.starts_with("~/") {
-        Some("only `~/`, your own home folder, is supported")
-    } else if !path.starts_with('/') && first == Some(".wf") {
-        Some("`.wf` is reserved for wf")
-    } else {
-        None
-    }
-}
-
-fn read_path(text: &str) -> Result<ReadablePath, String> {
-    match vague(text) {
-        Some(reason) => Err(reason.into()),
-        None => Ok(ReadablePath(text.into())),
-    }
-}
-
-fn own_path(text: &str) -> Result<WritablePath, String> {
-    let outside = (text.starts_with(['/', '~'])).then_some(
-        "only paths in the workspace can be \
-        writable",
-    );
-    match outside.or_else(|| vague(text)) {
-        Some(reason) => Err(reason.into()),
-        None => Ok(WritablePath(text.into())),
-    }
-}
-
-fn json_path(text: &str) -> Result<JsonPathText, String> {
-    match wf_model::BoundedJsonPath::parse(text) {
-        Ok(_) => Ok(JsonPathText(text.into())),
-        Err(bad) => Err(bad.to_string()),
-    }
-}
-
-fn fetch_host(text: &str) -> Result<FetchHostText, String> {
-    wf_model::FetchHost::parse(text).map(FetchHostText)
-}
-
-fn pattern(text: &str) -> Result<RegexPattern, String> {
-    match regex::Regex::new(text) {
-        Ok(regex) => Ok(RegexPattern(regex)),
-        Err(bad) => {
-            let message = bad.to_string();
-            let last = message.lines().last().unwrap_or_default();
-            let reason = last.trim_start_matches("error: ");
-            Err(format!("invalid regular expression: {reason}"))
+impl WritablePath {
+    fn parse(text: &str) -> Result<Self, TextFormError> {
+        if text.starts_with(['/', '~']) {
+            return Err(TextFormError::WritableOutside);
         }
+        check_allowed(text).map(|()| Self(text.into()))
+    }
+}
+
+impl JsonPathText {
+    fn parse(text: &str) -> Result<Self, TextFormError> {
+        wf_model::BoundedJsonPath::parse(text)?;
+        Ok(Self(text.into()))
+    }
+}
+
+impl FetchHostText {
+    fn parse(text: &str) -> Result<Self, TextFormError> {
+        Ok(Self(wf_model::FetchHost::parse(text)?))
+    }
+}
+
+impl RegexPattern {
+    fn parse(text: &str) -> Result<Self, TextFormError> {
+        regex::Regex::new(text).map(Self).map_err(|error| {
+            let message = error.to_string();
+            let last = message.lines().last().unwrap_or_default();
+            TextFormError::Pattern(last.trim_start_matches("error: ").to_owned())
+        })
     }
 }
 
 /// Reads types that are text of a certain form.
 macro_rules! formed {
-    ($($type:ident, $parse:path, $schema:tt;)*) => { $(
+    ($($type:ident $schema:tt;)*) => { $(
         impl DecodeSpec for $type {
             fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
                 let text = String::decode(node, decoder)?;
-                $parse(&text)
-                    .map_err(|reason| decoder.wrong_value(node, reason))
+                Self::parse(&text)
+                    .map_err(|error| decoder.wrong_value(node, error.to_string()))
                     .ok()
             }
         }
@@ -151,11 +163,11 @@ macro_rules! formed {
 }
 
 formed! {
-    PathGlob, glob, { "type": "string", "minLength": 1 };
-    WorkspacePath, rel_path, { "type": "string", "minLength": 1 };
-    ReadablePath, read_path, { "type": "string", "minLength": 1 };
-    WritablePath, own_path, { "type": "string", "minLength": 1 };
-    JsonPathText, json_path, { "type": "string", "pattern": "^\\$" };
-    FetchHostText, fetch_host, { "type": "string", "minLength": 1 };
-    RegexPattern, pattern, { "type": "string", "format": "regex" };
+    PathGlob { "type": "string", "minLength": 1 };
+    WorkspacePath { "type": "string", "minLength": 1 };
+    ReadablePath { "type": "string", "minLength": 1 };
+    WritablePath { "type": "string", "minLength": 1 };
+    JsonPathText { "type": "string", "pattern": "^\\$" };
+    FetchHostText { "type": "string", "minLength": 1 };
+    RegexPattern { "type": "string", "format": "regex" };
 }

@@ -41,6 +41,8 @@ macro_rules! words {
                 $crate::decode::word(node, decoder)
             }
         }
+
+        $crate::decode::lowers! { $type => Self, |word| *word; }
     )+ };
 }
 

@@ -1,18 +1,18 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    check::{env, expect, json, script},
+    check::{env, script},
     plan::LoweringError,
 };
 use crate::{
     LoadedSpec,
     ast::{self, GateProviderConfig, GateRef, PredicateRule},
-    decode::OrderedEntries,
+    decode::{LowerSpec, OrderedEntries},
 };
 use wf_base::{name::Name, source::Spanned};
 use wf_model::{
-    ApprovalRequirement, BoundedJsonPath, CheckProbe, Escalation, Gate, GateLane, GatePredicate,
-    GateProvider, GateScript, Guardrail, LlmJudge, PredicateRange,
+    BoundedJsonPath, CheckProbe, Escalation, Gate, GateLane, GatePredicate, GateProvider, GateScript,
+    LlmJudge,
 };
 
 /// The default timeout of a script (Silas 5.5.4).
@@ -32,7 +32,7 @@ pub(super) fn of_plan(
     Ok(gates)
 }
 
-/// The gates a plan or a step names, without those of the workspace, which apply anyway.
+/// The gates a plan or a step names, without those of the workspace: they apply anyway.
 pub(super) fn own(
     loaded: &LoadedSpec,
     file: usize,
@@ -67,14 +67,14 @@ fn gate(loaded: &LoadedSpec, file: usize, written: &ast::GateSpec) -> Result<Arc
     let setting = written.provider_config.as_ref().ok_or(LoweringError::Broken)?;
     let extract = written.extract.as_ref();
     let extract = extract.map(|path| BoundedJsonPath::parse(&path.value.0)).transpose();
-    let promoted = written.promote_to_policy.as_ref().is_some_and(|promoted| promoted.value);
+    let promoted = written.promote_to_policy.lower().unwrap_or_default();
     let lane = match (setting, &written.lane) {
         (GateProviderConfig::Llm(_), _) if !promoted => GateLane::Quality,
         (GateProviderConfig::Llm(_), _) | (_, None) => GateLane::Policy,
         (_, Some(lane)) => lane.value,
     };
     Ok(Arc::new(Gate {
-        id: written.id.value.clone(),
+        id: written.id.lower(),
         title: written.title.clone(),
         on: written.on.value,
         lane,
@@ -82,7 +82,7 @@ fn gate(loaded: &LoadedSpec, file: usize, written: &ast::GateSpec) -> Result<Arc
         extract: extract.map_err(|_| LoweringError::Broken)?,
         on_block: written.on_block.as_ref().map(|name| name.value.to_string()),
         escalations: escalations(loaded, file, &written.escalation),
-        approval: needs(written.approval.as_ref()),
+        approval: written.approval.lower().unwrap_or_default(),
         path,
     }))
 }
@@ -95,10 +95,7 @@ fn provider(
 ) -> Result<GateProvider, LoweringError> {
     Ok(match provider_config {
         GateProviderConfig::Predicate(rule) => GateProvider::Predicate(predicate(rule)),
-        GateProviderConfig::Guardrail(config) => GateProvider::Guardrail(Guardrail {
-            detect: config.detect.iter().map(|name| name.value.clone()).collect(),
-            on_find: config.on_find,
-        }),
+        GateProviderConfig::Guardrail(config) => GateProvider::Guardrail(config.lower()),
         GateProviderConfig::Llm(prompt) => GateProvider::Llm(LlmJudge {
             prompt: prompt.clone().unwrap_or_else(|| written.prose.clone()),
             promote_to_policy: promoted,
@@ -109,11 +106,11 @@ fn provider(
                 (None, Some(argv)) => CheckProbe::Exec(argv.value.clone()),
                 (None, None) => return Err(LoweringError::Broken),
             },
-            expect: written.expect.as_deref().map(expect).unwrap_or_default(),
+            expect: written.expect.lower().unwrap_or_default(),
             then: then.as_ref().map(predicate),
             env: env(&written.env),
             cwd: path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder.to_owned()),
-            timeout: (written.timeout.as_ref()).map_or(TIMEOUT, |period| period.value.0),
+            timeout: written.timeout.lower().unwrap_or(TIMEOUT),
         })),
     })
 }
@@ -121,27 +118,23 @@ fn provider(
 fn predicate(rule: &PredicateRule) -> GatePredicate {
     match rule {
         PredicateRule::NumericRange(config) => GatePredicate::NumericRange {
-            block_outside: config.block_outside.as_ref().map(range),
-            auto_approve: config.auto_approve.as_ref().map(range),
-            require_approval: config.require_approval.as_ref().map(range),
-            clamp: config.clamp.as_ref().map(|clamp| range(&clamp.value)),
+            block_outside: config.block_outside.lower(),
+            auto_approve: config.auto_approve.lower(),
+            require_approval: config.require_approval.lower(),
+            clamp: config.clamp.lower(),
         },
         PredicateRule::StringMatch(config) => GatePredicate::StringMatch {
             allowed: config.allowed_values.clone(),
             approval: config.approval_values.clone(),
         },
-        PredicateRule::Regex(config) => GatePredicate::Regex(config.pattern.0.clone()),
+        PredicateRule::Regex(config) => GatePredicate::Regex(config.pattern.lower()),
         PredicateRule::FileValid(config) => GatePredicate::FileValid {
-            permitted: config.permitted.iter().map(|path| path.value.0.clone()).collect(),
-            max_size_bytes: config.max_size.as_ref().map(|size| size.0),
+            permitted: config.permitted.lower(),
+            max_size_bytes: config.max_size.lower(),
         },
         PredicateRule::ApprovalAlways => GatePredicate::ApprovalAlways,
-        PredicateRule::JsonPath(config) => GatePredicate::JsonPath(config.json.0.iter().map(json).collect()),
+        PredicateRule::JsonPath(config) => GatePredicate::JsonPath(config.json.lower()),
     }
-}
-
-fn range(written: &ast::PredicateRangeSpec) -> PredicateRange {
-    PredicateRange { min: written.min, max: written.max }
 }
 
 /// The escalations for blocks, by name, as a file declares them.
@@ -154,27 +147,11 @@ pub(super) fn escalations(
         name: name.value.to_string(),
         action: escalation.action.value,
         message: escalation.message.clone(),
-        max_retries: escalation.max_retries.as_ref().map_or(1, |most| most.value),
+        max_retries: escalation.max_retries.lower().unwrap_or(1),
         fallback: escalation.fallback.as_ref().map(|name| name.value.to_string()),
         queue: escalation.queue.clone(),
         rephrase: escalation.rephrase.clone(),
         plan: (escalation.plan.as_ref()).and_then(|plan| loaded.resolve(file, &plan.value)),
     };
     entries.iter().map(lowered).collect()
-}
-
-pub(super) fn needs(written: Option<&ast::ApprovalNeedsSpec>) -> ApprovalRequirement {
-    let Some(written) = written else {
-        return ApprovalRequirement::default();
-    };
-    ApprovalRequirement {
-        required: written.required.as_ref().map(|count| count.value),
-        approvers: names(&written.approvers),
-        timeout: written.timeout.as_ref().map(|period| period.value.0),
-        escalate_to: names(&written.escalate_to),
-    }
-}
-
-fn names(written: &[Spanned<String>]) -> Vec<String> {
-    written.iter().map(|name| name.value.clone()).collect()
 }

@@ -1,8 +1,11 @@
 use std::sync::Arc;
 
 use super::plan::LoweringError;
-use crate::{LoadedSpec, ast};
-use wf_model::{Goal, GoalEvent, MissedTimesPolicy, NotificationDelivery, NotificationRule, WebhookUrl};
+use crate::{
+    LoadedSpec, ast,
+    decode::{CompleteSpec, LowerSpec},
+};
+use wf_model::{Goal, MissedTimesPolicy, NotificationDelivery, NotificationRule, WebhookUrl};
 
 /// The model of a goal's file, without its plan. Only files without errors have one.
 pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
@@ -14,52 +17,36 @@ pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
     let (timing, _) = crate::timing(written, source);
     let id = written.id.as_ref().ok_or(LoweringError::Broken)?;
     Ok(Arc::new(Goal {
-        id: id.value.clone(),
+        id: id.lower(),
         title: written.title.clone(),
         path: source.path().to_owned(),
         timing: timing.ok_or(LoweringError::Broken)?,
-        missed: missed(written.missed.as_ref()),
-        window: (written.window.as_ref()).map_or(Goal::WINDOW, |window| window.value.0),
-        overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),
-        auto_pause_after: written.auto_pause_after.as_ref().map(|count| count.value),
-        backend: written.backend.as_ref().map(|name| name.value.clone()),
+        missed: written.missed.complete(&MissedTimesPolicy::default()),
+        window: written.window.lower().unwrap_or(Goal::WINDOW),
+        overlap: written.overlap.lower().unwrap_or_default(),
+        auto_pause_after: written.auto_pause_after.lower(),
+        backend: written.backend.lower(),
         on_failure: written.on_unmet(),
         is_job: written.run.is_some(),
-        approval: (written.approval.as_ref()).map_or_else(Default::default, |word| word.value),
+        approval: written.approval.lower().unwrap_or_default(),
         notify: written.notify.iter().filter_map(notify).collect(),
     }))
 }
 
-fn missed(missed_times: Option<&ast::MissedTimesSpec>) -> MissedTimesPolicy {
-    let usual = MissedTimesPolicy::default();
-    let Some(times) = missed_times else { return usual };
-    MissedTimesPolicy {
-        run: times.run.as_ref().map_or(usual.run, |word| word.value),
-        window: times.window.as_ref().map_or(usual.window, |time| time.value.0),
-        cap: times.cap.as_ref().map_or(usual.cap, |cap| cap.value),
-    }
-}
-
 fn notify(written: &ast::NotifySpec) -> Option<NotificationRule> {
-    let events: Vec<GoalEvent> = written.on.iter().map(|news| news.value).collect();
     let by = match (&written.exec, &written.webhook) {
-        (Some(exec), _) => {
-            let argv = exec.value.iter().map(|part| part.value.clone());
-            NotificationDelivery::Exec(argv.collect())
+        (Some(exec), _) => NotificationDelivery::Exec(exec.lower()),
+        (None, Some(hook)) => {
+            NotificationDelivery::Webhook { url: address(hook)?, secret: hook.secret.lower() }
         }
-        (None, Some(hook)) => NotificationDelivery::Webhook {
-            url: address(hook)?,
-            secret: hook.secret.as_ref().map(|name| name.value.clone()),
-        },
         (None, None) => return None,
     };
-    Some(NotificationRule { on: events, by })
+    Some(NotificationRule { on: written.on.lower(), by })
 }
 
 fn address(webhook: &ast::WebhookSpec) -> Option<WebhookUrl> {
-    let url_secret = webhook.url_secret.as_ref();
-    let url = url_secret.map(|name| WebhookUrl::Secret(name.value.clone()));
-    url.or_else(|| Some(WebhookUrl::Text(webhook.url.as_ref()?.value.clone())))
+    let secret = webhook.url_secret.lower().map(WebhookUrl::Secret);
+    secret.or_else(|| webhook.url.lower().map(WebhookUrl::Text))
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@ use super::{
 use crate::{
     LoadedSpec,
     ast::{self, SecretSourceKind},
+    decode::{CompleteSpec, LowerSpec},
 };
 use wf_model::{
-    NestedPlan, OnStepFailure, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings,
-    RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx, SuggestedPlan, SuggestionLimits,
-    SuggestionSource, UndoPlan,
+    NestedPlan, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings, RetryPolicy,
+    SecretDeclaration, SecretSource, Step, StepIx, SuggestedPlan, SuggestionLimits, SuggestionSource,
+    UndoPlan,
 };
 
 /// The defaults for a plan: the workspace's configuration.
@@ -24,7 +25,7 @@ pub struct PlanDefaults {
     pub retry: Arc<RetryPolicy>,
     /// The numbers for plans with `replan`. They do not enable it for other plans.
     pub replan: ReplanSettings,
-    /// The limits on the suggestions of runs that are kept.
+    /// The limits on the kept suggestions of runs.
     pub suggestions: SuggestionLimits,
 }
 
@@ -38,7 +39,7 @@ impl PlanDefaults {
         replan: Option<&ast::ReplanSpec>,
     ) -> Self {
         Self {
-            policy: completed(policy, &self.policy),
+            policy: policy.complete(&self.policy),
             retry: super::step::retry(retry, &self.retry),
             replan: replan.map_or_else(
                 || self.replan.clone(),
@@ -55,7 +56,7 @@ pub enum LoweringError {
     /// The file has errors, and they have been reported.
     #[error("the file has errors")]
     Broken,
-    /// The checks admitted something that is no plan.
+    /// The checks admitted something else than a plan.
     #[error("internal error: the checks missed a mistake: {0}")]
     Unsound(#[from] PlanError),
 }
@@ -99,9 +100,9 @@ impl SpecLowering<'_> {
     fn parts(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<PlanParts, LoweringError> {
         let id = plan.id.as_ref().ok_or(LoweringError::Broken)?;
         Ok(PlanParts {
-            id: id.value.clone(),
+            id: id.lower(),
             title: plan.title.clone(),
-            intent: plan.intent.as_ref().map(|intent| intent.value.clone()),
+            intent: plan.intent.lower(),
             params: params(plan),
             env: env(&plan.env),
             secrets: plan
@@ -109,11 +110,11 @@ impl SpecLowering<'_> {
                 .iter()
                 .map(|(name, from)| secret(name, from).ok_or(LoweringError::Broken))
                 .collect::<Result<_, _>>()?,
-            skills: plan.skills.as_ref().map(|names| names.iter().map(|name| name.value.clone()).collect()),
-            data: plan.data.iter().map(|glob| glob.value.0.clone()).collect(),
-            policy: completed(plan.policy.as_ref(), &self.defaults.policy),
-            timeout: plan.timeout.as_ref().map(|period| period.value.0),
-            budget: plan.budget.as_deref().map(ast::BudgetSpec::lower),
+            skills: plan.skills.lower(),
+            data: plan.data.lower(),
+            policy: plan.policy.complete(&self.defaults.policy),
+            timeout: plan.timeout.lower(),
+            budget: plan.budget.lower(),
             steps: self.steps(plan, file)?,
             main: plan.steps().len(),
             verify: checks(&plan.inspect, &plan.test, &plan.verify),
@@ -138,18 +139,17 @@ impl SpecLowering<'_> {
 
     fn undo(&mut self, undo: &ast::UndoSpec, file: usize) -> Result<UndoPlan, LoweringError> {
         let (plan, path) = self.plan_at(file, &undo.uses)?;
-        let with = undo.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone()));
-        let within = undo.within.as_ref().map_or(UndoPlan::WITHIN, |within| within.value.0);
-        Ok(UndoPlan { nested: NestedPlan { plan, path, with: with.collect() }, within })
+        let within = undo.within.lower().unwrap_or(UndoPlan::WITHIN);
+        Ok(UndoPlan { nested: NestedPlan { plan, path, with: undo.with.lower() }, within })
     }
 
     fn suggests(&self, suggests_spec: &ast::SuggestsSpec, file: usize) -> SuggestionSource {
         let plans = suggests_spec.plans.iter().map(|named| SuggestedPlan {
-            name: named.value.clone(),
+            name: named.lower(),
             path: self.loaded.resolve(file, &named.value).unwrap_or_default(),
         });
         let limits = self.defaults.suggestions;
-        SuggestionSource { output: suggests_spec.output.value.clone(), plans: plans.collect(), limits }
+        SuggestionSource { output: suggests_spec.output.lower(), plans: plans.collect(), limits }
     }
 
     fn steps(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<Vec<Step>, LoweringError> {
@@ -168,9 +168,9 @@ fn params(plan: &ast::PlanSpec) -> Vec<PlanParam> {
     let declared = plan.params.iter();
     declared
         .map(|(name, param)| PlanParam {
-            name: name.value.clone(),
+            name: name.lower(),
             schema: param.schema.clone(),
-            default: param.default.as_ref().map(|value| value.value.clone()),
+            default: param.default.lower(),
             taint: param.taint,
             description: param.description.clone(),
         })
@@ -182,7 +182,7 @@ fn secret(
     from: &ast::SecretSpec,
 ) -> Option<SecretDeclaration> {
     let source = secret_source(from)?;
-    Some(SecretDeclaration { name: name.value.clone(), source, masked: from.mask.unwrap_or(true) })
+    Some(SecretDeclaration { name: name.lower(), source, masked: from.mask.unwrap_or(true) })
 }
 
 /// Returns the source of a secret; `None` if it is incomplete.
@@ -195,23 +195,10 @@ pub fn secret_source(from: &ast::SecretSpec) -> Option<SecretSource> {
             service: from.service.clone().unwrap_or_default(),
             account: from.account.clone().unwrap_or_default(),
         },
-        SecretSourceKind::Connection => SecretSource::Connection {
-            name: from.connection.as_ref()?.value.clone(),
-            secret: from.secret.as_ref()?.value.clone(),
-        },
+        SecretSourceKind::Connection => {
+            SecretSource::Connection { name: from.connection.lower()?, secret: from.secret.lower()? }
+        }
     })
-}
-
-/// The policy of a plan, completed by the workspace's.
-fn completed(policy_spec: Option<&ast::PolicySpec>, default_policy: &PlanPolicy) -> PlanPolicy {
-    let max_parallel = policy_spec.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
-    let on_failure: Option<OnStepFailure> = policy_spec.and_then(|policy| policy.on_failure);
-    let grace = policy_spec.and_then(|policy| Some(policy.grace?.0));
-    PlanPolicy {
-        max_parallel: max_parallel.unwrap_or(default_policy.max_parallel),
-        on_failure: on_failure.unwrap_or(default_policy.on_failure),
-        grace: grace.unwrap_or(default_policy.grace),
-    }
 }
 
 fn outputs(plan: &ast::PlanSpec) -> Vec<PlanOutput> {
@@ -219,9 +206,9 @@ fn outputs(plan: &ast::PlanSpec) -> Vec<PlanOutput> {
     declared
         .filter_map(|(name, output)| {
             Some(PlanOutput {
-                name: name.value.clone(),
+                name: name.lower(),
                 schema: output.schema.clone(),
-                value: output.value.value.as_ref()?.value.clone(),
+                value: output.value.value.lower()?,
             })
         })
         .collect()

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::ast;
+use crate::{ast, decode::LowerSpec};
 use wf_base::source::Spanned;
 use wf_model::{OnStuck, Planner, PlannerSource, ReplanSettings};
 
@@ -18,9 +18,8 @@ pub(super) fn of_plan(plan: &ast::PlanSpec, default_settings: &ReplanSettings) -
 
 /// The replan settings of a plan, completed by the defaults.
 pub(super) fn completed(replan: &ast::ReplanSpec, default_settings: &ReplanSettings) -> ReplanSettings {
-    let number =
-        |setting: &Option<Spanned<f64>>, usual: f64| setting.as_ref().map_or(usual, |number| number.value);
-    let seconds = replan.time_budget_seconds.as_ref().map(|seconds| seconds.value);
+    let number = |setting: &Option<Spanned<f64>>, usual: f64| setting.lower().unwrap_or(usual);
+    let seconds = replan.time_budget_seconds.lower();
     ReplanSettings {
         max_replans: replan.max_replans.unwrap_or(default_settings.max_replans),
         time_budget: seconds
@@ -43,13 +42,9 @@ const USUAL: Duration = Duration::from_mins(1);
 
 /// The model of a planner.
 pub(super) fn planner(planner_spec: &ast::PlannerSpec) -> Option<Planner> {
-    let exec = planner_spec.exec.as_ref().map(|exec| {
-        let words = exec.value.iter().map(|word| word.value.clone());
-        PlannerSource::Exec(words.collect())
-    });
-    let role = || Some(PlannerSource::Role(planner_spec.role.as_ref()?.value.clone()));
-    let source = exec.or_else(role)?;
-    Some(Planner { source, timeout: planner_spec.timeout.as_ref().map_or(USUAL, |text| text.value.0) })
+    let exec = planner_spec.exec.lower().map(PlannerSource::Exec);
+    let source = exec.or_else(|| planner_spec.role.lower().map(PlannerSource::Role))?;
+    Some(Planner { source, timeout: planner_spec.timeout.lower().unwrap_or(USUAL) })
 }
 
 /// The reaction when no declared alternative is left: by default, a plan with a planner asks it.

@@ -1,18 +1,21 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    check::{checks, env, limits, paths, rules, script},
+    check::{checks, env, script},
     gate,
     matrix::combinations,
     plan::{LoweringError, SpecLowering},
     work,
 };
-use crate::ast;
+use crate::{
+    ast,
+    decode::{CompleteSpec, LowerSpec},
+};
 use wf_base::name::Name;
 use wf_model::{
     AgentDispatch, AgentWork, Alternative, ChildPlan, ConversationUse, FailureClass, FailureClassRule,
-    HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions,
-    Step, StepCache, StepIx, StepLock, StepRepetition, StepWork, WaitCondition,
+    HttpCall, NestedPlan, OnStuck, Persona, RequiredOutput, RetryPolicy, ReworkLimit, Step, StepIx, StepLock,
+    StepRepetition, StepWork, WaitCondition,
 };
 
 /// The exit code of podman and docker if they could not run a container at all.
@@ -42,43 +45,43 @@ pub(super) fn step(
     let container = step.container.as_ref().filter(|_| in_container);
     let no_container = container.map(|_| not_run());
     Ok(Step {
-        id: step.id.value.clone(),
-        title: step.title.as_deref().cloned(),
+        id: step.id.lower(),
+        title: step.title.lower(),
         depends_on,
-        when: step.when.as_ref().map(|when| Box::new(when.value.clone())),
+        when: step.when.lower().map(Box::new),
         fan: fan(step),
-        key: step.key.as_ref().map(|key| Box::new(key.value.clone())),
-        max_parallel: step.max_parallel.as_ref().map(|limit| limit.value),
+        key: step.key.lower().map(Box::new),
+        max_parallel: step.max_parallel.lower(),
         work,
         container: container.map(|image| image.value.clone()),
         env: env(&step.env),
-        cwd: step.cwd.as_ref().map(|path| path.value.clone()),
-        timeout: step.timeout.as_ref().map(|period| period.value.0),
-        queue_timeout: step.queue_timeout.as_ref().map(|period| period.value.0),
+        cwd: step.cwd.lower(),
+        timeout: step.timeout.lower(),
+        queue_timeout: step.queue_timeout.lower(),
         retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
         on_stuck: on_stuck(step, siblings.file, lowering),
         idempotent: step.idempotent,
         detach: step.detach,
         verify: checks(&step.inspect, &step.test, &step.verify),
-        loops: loops(step.loops.as_ref()),
+        loops: step.loops.complete(&ReworkLimit::default()),
         outputs: outputs(step),
         external: external(step),
-        artifacts: step.artifacts.iter().map(|g| g.value.clone()).collect(),
-        writes: step.writes.iter().map(|g| g.value.clone()).collect(),
-        cache: step.cache.as_ref().map(|cache_spec| Box::new(cache(cache_spec))),
+        artifacts: step.artifacts.lower(),
+        writes: step.writes.lower(),
+        cache: step.cache.lower().map(Box::new),
         concurrency: lock,
-        runs_on: step.runs_on.as_ref().map(|queue| queue.value.clone()),
+        runs_on: step.runs_on.lower(),
         on_error: step.on_error,
         allow: step
             .allow
-            .as_deref()
-            .map(|allow_spec| work::with_interpreter(step, lowering.loaded, allow(allow_spec)))
+            .lower()
+            .map(|permissions| work::with_interpreter(step, lowering.loaded, permissions))
             .map(Box::new),
-        limits: limits(step.limits.as_deref()),
-        classify: rules(&step.classify).into_iter().chain(no_container).collect(),
+        limits: step.limits.lower().unwrap_or_default(),
+        classify: step.classify.lower().into_iter().chain(no_container).collect(),
         gates: gate::own(lowering.loaded, siblings.file, &step.gates)?,
-        tool: step.tool.as_deref().map(|tool| tool.value.clone()),
-        target: step.target.as_deref().map(|target| target.value.clone()),
+        tool: step.tool.lower(),
+        target: step.target.lower(),
         on_escalation: step.on_escalation,
         alternatives: alternatives(step, siblings, lowering)?,
         briefing: step.briefing.as_ref().map(ToString::to_string),
@@ -93,7 +96,7 @@ fn lock(step: &ast::StepSpec, work: &StepWork) -> Option<StepLock> {
         return Some(StepLock::from(conversation.lock().as_str()));
     }
     let ast::LockSpec { lock, when_busy } = &step.concurrency.as_ref()?.0;
-    Some(StepLock { name: lock.value.clone(), when_busy: *when_busy })
+    Some(StepLock { name: lock.lower(), when_busy: *when_busy })
 }
 
 /// Returns the rule about a container unable to run: no failure of the step.
@@ -114,29 +117,12 @@ fn alternatives(
     let ways = written.alternatives.iter().zip(&written.ways);
     ways.map(|(alternative, way)| {
         Ok(Alternative {
-            id: alternative.id.value.clone(),
+            id: alternative.id.lower(),
             replaces: alternative.has_executor(),
             step: Arc::new(step(way, siblings, lowering)?),
         })
     })
     .collect()
-}
-
-fn cache(cache_spec: &ast::CacheSpec) -> StepCache {
-    StepCache {
-        inputs: cache_spec.inputs.iter().map(|glob| glob.value.clone()).collect(),
-        outputs: cache_spec.outputs.iter().map(|glob| glob.value.clone()).collect(),
-    }
-}
-
-pub(super) fn allow(allow_spec: &ast::AllowSpec) -> SandboxPermissions {
-    SandboxPermissions {
-        read: paths(&allow_spec.read),
-        write: allow_spec.write.iter().map(|path| path.value.0.clone()).collect(),
-        net: allow_spec.net,
-        env: allow_spec.env.iter().map(|name| name.value.to_string()).collect(),
-        exec: allow_spec.exec.as_deref().map(paths),
-    }
 }
 
 fn fan(step: &ast::StepSpec) -> StepRepetition {
@@ -159,8 +145,7 @@ fn work(
         return Ok(StepWork::Run(script(&text.value, step.shell.as_deref())));
     }
     if let Some(argv) = &step.exec {
-        let argv = argv.iter().map(|part| part.value.clone()).collect();
-        return Ok(StepWork::Exec(argv));
+        return Ok(StepWork::Exec(argv.lower()));
     }
     if let Some(used) = &step.skill {
         let call = work::skill_call(&used.value, lowering.loaded).ok_or(LoweringError::Broken)?;
@@ -178,7 +163,7 @@ fn work(
     if let Some(approve) = &step.approve {
         return Ok(StepWork::Approve(Box::new(work::approval_step(&approve.value))));
     }
-    let with = step.with.iter().map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect();
+    let with = step.with.lower();
     if step.generated().is_some() {
         let generated = work::generated_plan(step, with, file, lowering)?;
         return Ok(StepWork::Generated(Box::new(generated)));
@@ -196,37 +181,36 @@ fn work_of_agent(
 ) -> Result<Box<AgentWork>, LoweringError> {
     let dispatch = agent.dispatch.as_ref();
     let dispatch = dispatch.map(|dispatch| dispatched(&dispatch.value, file, lowering)).transpose()?;
-    let with = agent.with.iter();
     let skills = agent.skills.iter().flatten();
     let skills = skills.map(|name| work::agent_skill(&name.value, lowering.loaded));
     Ok(Box::new(AgentWork {
         model: agent.choice().ok_or(LoweringError::Broken)?,
         engine: agent.engine.unwrap_or_default(),
-        command: agent.command.iter().flatten().map(|word| word.value.clone()).collect(),
+        command: agent.command.lower().unwrap_or_default(),
         briefing: step.briefing.as_deref().map(str::trim).unwrap_or_default().to_owned(),
-        with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
-        recall: agent.recall.as_ref().map(|task| task.value.clone()),
-        tools: agent.tools.iter().map(|tool| tool.value).collect(),
-        untrusted: agent.untrusted.iter().map(|path| path.value.0.clone()).collect(),
-        when_untrusted: agent.when_untrusted.iter().map(|(tool, rule)| (tool.value.clone(), *rule)).collect(),
+        with: agent.with.lower(),
+        recall: agent.recall.lower(),
+        tools: agent.tools.lower(),
+        untrusted: agent.untrusted.lower(),
+        when_untrusted: agent.when_untrusted.lower().into_iter().collect(),
         skills: skills.collect::<Option<_>>().ok_or(LoweringError::Broken)?,
-        mcp: agent.mcp.iter().map(|server| server.value.clone()).collect(),
-        fetch: agent.fetch.iter().map(|host| host.value.0.clone()).collect(),
-        max_questions: agent.max_questions.as_ref().map_or(AgentWork::MAX_QUESTIONS, |count| count.value),
+        mcp: agent.mcp.lower(),
+        fetch: agent.fetch.lower(),
+        max_questions: agent.max_questions.lower().unwrap_or(AgentWork::MAX_QUESTIONS),
         workspace: agent.workspace.unwrap_or_default(),
         merge: agent.merge.unwrap_or_default(),
-        max_turns: agent.max_turns.as_ref().map_or(AgentWork::MAX_TURNS, |turns| turns.value),
+        max_turns: agent.max_turns.lower().unwrap_or(AgentWork::MAX_TURNS),
         dispatch: dispatch.map(Box::new),
         persona: agent.persona.as_ref().map(|used| persona(&used.0, file, lowering)).transpose()?,
-        interaction: agent.interaction.as_ref().map(ast::InteractionSpec::lower),
+        interaction: agent.interaction.lower(),
         conversation: agent.conversation.as_ref().map(|conversation| ConversationUse {
-            name: conversation.value.clone(),
-            idle: agent.conversation_idle.as_ref().map_or(ConversationUse::IDLE, |idle| idle.value.0),
+            name: conversation.lower(),
+            idle: agent.conversation_idle.lower().unwrap_or(ConversationUse::IDLE),
         }),
     }))
 }
 
-/// Returns a persona, with what its file says.
+/// Returns a persona, with the content of its file.
 fn persona(
     used: &ast::PersonaSpec,
     file: usize,
@@ -252,28 +236,26 @@ fn dispatched(
     });
     Ok(AgentDispatch {
         plans: plans.collect::<Result<_, LoweringError>>()?,
-        max: dispatch.max.as_ref().map_or(AgentDispatch::MAX, |max| max.value),
-        max_parallel: dispatch.max_parallel.as_ref().map_or(AgentDispatch::MAX_PARALLEL, |max| max.value),
+        max: dispatch.max.lower().unwrap_or(AgentDispatch::MAX),
+        max_parallel: dispatch.max_parallel.lower().unwrap_or(AgentDispatch::MAX_PARALLEL),
     })
 }
 
 fn http(http: &ast::HttpSpec) -> HttpCall {
-    let headers = http.headers.iter();
-    let outputs = http.outputs.iter();
     HttpCall {
         method: http.method.unwrap_or_default().as_str().to_owned(),
-        url: http.url.value.clone(),
-        headers: headers.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
+        url: http.url.lower(),
+        headers: http.headers.lower(),
         body: http.body.clone(),
-        expect: http.expect.as_ref().map(|expect| expect.status.0.clone()).unwrap_or_default(),
-        outputs: outputs.map(|(name, path)| (name.value.clone(), path.value.0.clone())).collect(),
+        expect: http.expect.as_ref().map(|expect| expect.status.lower()).unwrap_or_default(),
+        outputs: http.outputs.lower(),
     }
 }
 
 fn wait_for(wait: &ast::WaitSpec) -> Option<WaitCondition> {
     let duration = wait.duration.map(|period| WaitCondition::For(period.0));
     let until = || wait.until.map(WaitCondition::Until);
-    let file = || wait.file.as_ref().map(|file| WaitCondition::File(file.value.clone()));
+    let file = || wait.file.lower().map(WaitCondition::File);
     duration.or_else(until).or_else(file)
 }
 
@@ -288,32 +270,16 @@ pub(super) fn retry(
     given_retry: Option<&ast::RetrySpec>,
     default_policy: &Arc<RetryPolicy>,
 ) -> Arc<RetryPolicy> {
-    let Some(retry_spec) = given_retry else {
-        return Arc::clone(default_policy);
-    };
-    Arc::new(RetryPolicy {
-        max: retry_spec.max,
-        backoff: retry_spec.backoff.map_or(default_policy.backoff, |period| period.0),
-        factor: retry_spec.factor.as_ref().map_or(default_policy.factor, |factor| factor.value),
-        max_delay: retry_spec.max_delay.map_or(default_policy.max_delay, |period| period.0),
-        jitter: retry_spec.jitter.as_ref().map_or(default_policy.jitter, |jitter| jitter.value),
-        on: retry_spec.on.clone().unwrap_or_else(|| default_policy.on.clone()),
-    })
-}
-
-/// The limits for sending the work back.
-fn loops(spec: Option<&ast::LoopsSpec>) -> ReworkLimit {
-    let usual = ReworkLimit::default();
-    ReworkLimit {
-        max: spec.and_then(|loops_spec| loops_spec.max).unwrap_or(usual.max),
-        on_exhausted: spec.map_or(usual.on_exhausted, |loops_spec| loops_spec.on_exhausted),
-    }
+    given_retry.map_or_else(
+        || Arc::clone(default_policy),
+        |retry_spec| Arc::new(retry_spec.complete(default_policy)),
+    )
 }
 
 fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
     let declared = step.outputs.iter();
-    let declared = declared
-        .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() });
+    let declared =
+        declared.map(|(name, output)| RequiredOutput { name: name.lower(), schema: output.schema.clone() });
     let mut outputs: Vec<RequiredOutput> = declared.collect();
     outputs.extend(step.approve.iter().flat_map(|approve| work::answer_outputs(&approve.value)));
     outputs
@@ -322,5 +288,5 @@ fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
 /// The outputs declared as external.
 fn external(step: &ast::StepSpec) -> Vec<Name> {
     let declared = step.outputs.iter().filter(|(_, output)| output.external);
-    declared.map(|(name, _)| name.value.clone()).collect()
+    declared.map(|(name, _)| name.lower()).collect()
 }

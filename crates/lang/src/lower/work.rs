@@ -1,15 +1,10 @@
 //! The work of a step: approvals, generated plans, calls of skills, and the skills of agents.
 
-use super::{
-    check::limits,
-    gate::needs,
-    plan::{LoweringError, SpecLowering},
-    step,
-    step::allow,
-};
+use super::plan::{LoweringError, SpecLowering};
 use crate::{
     LoadedSkill, LoadedSpec, ast,
     ast::{AllowSpec, ApproveSpec, SkillArgs, SkillScript, SkillUse, StepSpec},
+    decode::LowerSpec,
 };
 use serde_json::json;
 use wf_base::name::{Name, SkillName};
@@ -21,12 +16,11 @@ use wf_model::{
 
 /// Returns the decision a step waits for.
 pub(super) fn approval_step(approve: &ApproveSpec) -> ApprovalStep {
-    let show = approve.show.iter();
     ApprovalStep {
-        message: approve.message.value.clone(),
-        show: show.map(|(name, value)| (name.value.clone(), value.value.clone())).collect(),
+        message: approve.message.lower(),
+        show: approve.show.lower(),
         answer: approve.answer_kind(),
-        needs: needs(Some(&approve.needs())),
+        needs: approve.needs(),
     }
 }
 
@@ -34,7 +28,7 @@ pub(super) fn approval_step(approve: &ApproveSpec) -> ApprovalStep {
 pub(super) fn answer_outputs(approve: &ApproveSpec) -> Vec<RequiredOutput> {
     let required = |name, schema| Some(RequiredOutput { name, schema: ValueSchema::new(schema).ok()? });
     // The value shown is the output: no schema restricts it further.
-    let shown = approve.show.iter().map(|(name, _)| required(name.value.clone(), json!(true)));
+    let shown = approve.show.iter().map(|(name, _)| required(name.lower(), json!(true)));
     let kind = approve.answer_kind();
     let answered = kind.iter().map(|kind| required(Name::parse(kind.output()).ok()?, answer_schema(kind)));
     shown.chain(answered).flatten().collect()
@@ -60,7 +54,7 @@ pub(super) fn generated_plan(
     let own = lowering.loaded.sources.get(file).ok_or(LoweringError::Broken)?.path();
     let folder = own.rfind('/').and_then(|at| own.get(..=at)).unwrap_or_default();
     Ok(GeneratedPlan {
-        text: generated.text.as_ref().map(|text| text.value.clone()),
+        text: generated.text.lower(),
         path: format!("{folder}{}.generated.md", step.id.value),
         with,
         envelope: envelope(generated.within.as_ref(), file, lowering)?,
@@ -80,15 +74,15 @@ fn envelope(
         Ok(ChildPlan { plan, path })
     });
     Ok(PlanEnvelope {
-        allow: envelope_spec.allow.as_ref().map_or_else(SandboxPermissions::default, step::allow),
+        allow: envelope_spec.allow.lower().unwrap_or_default(),
         executors: envelope_spec.executors().collect(),
         plans: plans.collect::<Result<_, LoweringError>>()?,
-        roles: envelope_spec.roles.iter().map(|role| role.value.clone()).collect(),
-        tools: envelope_spec.tools.iter().map(|tool| tool.value).collect(),
-        mcp: envelope_spec.mcp.iter().map(|server| server.value.clone()).collect(),
-        fetch: envelope_spec.fetch.iter().map(|host| host.value.0.clone()).collect(),
-        max_steps: envelope_spec.max_steps.as_ref().map_or(PlanEnvelope::MAX_STEPS, |max| max.value),
-        budget: envelope_spec.budget.as_ref().map(ast::BudgetSpec::lower),
+        roles: envelope_spec.roles.lower(),
+        tools: envelope_spec.tools.lower(),
+        mcp: envelope_spec.mcp.lower(),
+        fetch: envelope_spec.fetch.lower(),
+        max_steps: envelope_spec.max_steps.lower().unwrap_or(PlanEnvelope::MAX_STEPS),
+        budget: envelope_spec.budget.lower(),
         checks: envelope_spec.checks,
         untrusted: envelope_spec.untrusted,
     })
@@ -123,11 +117,11 @@ fn agent_skill_script(skill: &LoadedSkill, path: &str, script: &SkillScript) -> 
             words: Vec::new(),
         },
         required: required.map(|(name, _)| name.value.clone()).collect(),
-        allow: allow(script.allow.as_ref().unwrap_or(&nothing)),
-        limits: limits(script.limits.as_ref()),
-        timeout: script.timeout.as_ref().map(|period| period.value.0),
+        allow: script.allow.as_ref().unwrap_or(&nothing).lower(),
+        limits: script.limits.lower().unwrap_or_default(),
+        timeout: script.timeout.lower(),
         outputs: outputs
-            .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() })
+            .map(|(name, output)| RequiredOutput { name: name.lower(), schema: output.schema.clone() })
             .collect(),
     }
 }
@@ -151,10 +145,7 @@ pub(super) fn skill_call(skill_use: &SkillUse, loaded: &LoadedSpec) -> Option<Sk
             });
             (named.collect(), Vec::new())
         }
-        (None, Some(SkillArgs::Words(words))) => {
-            let words = words.iter().map(|word| word.value.clone());
-            (Vec::new(), words.collect())
-        }
+        (None, Some(SkillArgs::Words(words))) => (Vec::new(), words.lower()),
         (None, None) => (Vec::new(), Vec::new()),
     };
     let head = interpreter(&script).iter();
@@ -186,13 +177,12 @@ pub(super) fn skill_args(script: &SkillScript, values: Option<&SkillArgs>) -> Ve
     let args = script.args.iter();
     args.map(|(name, arg)| {
         let values = values.and_then(|values| values.named(name.value.as_str()));
-        let default = arg.default.as_ref();
-        let default = || default.map(|value| Template::of_value(value.value.clone()));
+        let default = || arg.default.lower().map(Template::of_value);
         SkillArg {
             name: name.value.clone(),
             schema: arg.schema.clone(),
             value: values.cloned().or_else(default),
-            position: arg.position.as_ref().map(|at| at.value),
+            position: arg.position.lower(),
         }
     })
     .collect()

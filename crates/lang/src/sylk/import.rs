@@ -75,7 +75,7 @@ fn sound(dag: &SylkDag, files: &[SylkFile]) -> Result<(), SylkMistake> {
     Err(SylkMistake::new(place, format!("its file would not be valid: {}", bad.message), help))
 }
 
-/// Refuses what a plan cannot say.
+/// Refuses the parts without a form in a plan.
 fn contents(dag: &SylkDag) -> Result<(), SylkMistake> {
     if dag.policy.max_concurrency == Some(0) {
         let message = "with no node at a time nothing would begin";

@@ -86,7 +86,7 @@ fn layers(dag: &SylkDag, places: &HashMap<&str, usize>) -> Result<Vec<usize>, Sy
     }
 }
 
-/// Names the nodes of a cycle: whoever follows dependencies waiting comes to a node twice.
+/// Names the nodes of a cycle: a walk along waiting dependencies comes to a node twice.
 fn cycle(dag: &SylkDag, places: &HashMap<&str, usize>, waits: &[usize], stuck: usize) -> SylkMistake {
     let mut path = vec![stuck];
     loop {

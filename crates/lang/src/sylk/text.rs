@@ -17,7 +17,7 @@ pub(super) fn files(dag: &SylkDag, names: &SylkNames, notes: &[String]) -> Vec<S
     std::iter::once(first).chain(plans).collect()
 }
 
-/// A value on one line. JSON is YAML, except for characters that YAML does not print.
+/// A value on one line. JSON is YAML, except for characters unprintable in YAML.
 fn inline(value: &Value) -> String {
     let escaped = |c: char| match c {
         '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => format!("\\u{:04x}", c as u32),

@@ -66,30 +66,48 @@ impl AgentSkill {
     }
 }
 
+/// The mistake in the arguments of a script, in one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SkillArgsMistake {
+    /// The script has no such argument.
+    #[error("`{script}` has no argument {name}; it has {known}")]
+    Unknown {
+        script: String,
+        /// The name, quoted.
+        name: String,
+        /// The arguments that it has.
+        known: String,
+    },
+    #[error("`{script}` needs the argument `{name}`")]
+    Missing { script: String, name: ArgName },
+    /// A value does not satisfy the schema of the skill.
+    #[error("argument `{name}` of `{script}`: {mistake}")]
+    Misfit { script: String, name: ArgName, mistake: String },
+}
+
 impl AgentSkillScript {
-    /// Returns the call with the given arguments, or the mistake in them, in one sentence.
-    pub fn with(&self, values: &JsonObject) -> Result<SkillCall, String> {
-        let path = self.call.path();
+    /// Returns the call with the given arguments.
+    pub fn with(&self, values: &JsonObject) -> Result<SkillCall, SkillArgsMistake> {
+        let script = self.call.path();
         let mut call = self.call.clone();
         for (name, value) in values {
             let Some(arg) = call.args.iter_mut().find(|arg| arg.name.as_str() == name) else {
                 let arg_names: Vec<String> =
                     self.call.args.iter().map(|arg| format!("`{}`", arg.name)).collect();
-                let listed_names =
-                    if arg_names.is_empty() { "none".to_owned() } else { arg_names.join(", ") };
-                return Err(format!("`{path}` has no argument {}; it has {listed_names}", json!(name)));
+                let known = if arg_names.is_empty() { "none".to_owned() } else { arg_names.join(", ") };
+                return Err(SkillArgsMistake::Unknown { script, name: json!(name).to_string(), known });
             };
             let value = match value {
                 Value::String(text) => arg.schema.read(text),
                 other => other.clone(),
             };
             if let Some(mistake) = arg_mistake(&arg.schema, arg.position, &value) {
-                return Err(format!("argument `{}` of `{path}`: {mistake}", arg.name));
+                return Err(SkillArgsMistake::Misfit { script, name: arg.name.clone(), mistake });
             }
             arg.value = Some(Template::of_value(value));
         }
         match self.required.iter().find(|name| !values.contains_key(name.as_str())) {
-            Some(name) => Err(format!("`{path}` needs the argument `{name}`")),
+            Some(name) => Err(SkillArgsMistake::Missing { script, name: name.clone() }),
             None => Ok(call),
         }
     }
@@ -111,7 +129,7 @@ impl AgentSkillScript {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{AgentSkill, AgentSkillScript};
+    use super::{AgentSkill, AgentSkillScript, SkillArgsMistake};
     use crate::{
         expr::{ExprReference, ExprScope, StatusFunction},
         json::schema::ValueSchema,
@@ -162,7 +180,7 @@ mod tests {
         }
     }
 
-    fn called(given: Value) -> Result<Vec<String>, String> {
+    fn called(given: Value) -> Result<Vec<String>, SkillArgsMistake> {
         let Value::Object(given) = given else { panic!("an object") };
         let call = script("scripts/count.sh").with(&given)?;
         Ok(call.argv(None, &Nothing).unwrap().split_off(2))
@@ -173,7 +191,7 @@ mod tests {
         assert_eq!(called(json!({"path": "a b", "count": "3"})).unwrap(), ["--path=a b", "--count=3"]);
         // Text that looks like a template is a text.
         assert_eq!(called(json!({"path": "{{ x }}"})).unwrap(), ["--path={{ x }}"]);
-        let wrong = |given: Value| called(given).unwrap_err();
+        let wrong = |given: Value| called(given).unwrap_err().to_string();
         assert_eq!(
             wrong(json!({"pth": "a"})),
             "`skills/words/scripts/count.sh` has no argument \"pth\"; it has `path`, `count`"

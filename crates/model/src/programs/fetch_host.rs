@@ -16,25 +16,34 @@ pub struct FetchHost {
     pub is_plain: bool,
 }
 
+/// The reason why a text names no host from which pages may be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchHostError {
+    #[error("`{0}` is no host: write its name, `docs.example.com`, or `HOST:PORT`")]
+    Invalid(String),
+    #[error("patterns are not allowed: list each host")]
+    Pattern,
+    #[error("only https is allowed, but for an address of this machine: leave `http://` out")]
+    Plain,
+}
+
 impl FetchHost {
-    /// Reads `HOST` or `HOST:PORT`, or the same after `http://` for this machine. The error explains why it is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Reads `HOST` or `HOST:PORT`, or the same after `http://` for this machine.
+    pub fn parse(text: &str) -> Result<Self, FetchHostError> {
         let (is_plain, rest) = match text.strip_prefix("http://") {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix("https://").unwrap_or(text)),
         };
-        let unfit = || format!("`{text}` is no host: write its name, `docs.example.com`, or `HOST:PORT`");
+        let unfit = || FetchHostError::Invalid(text.to_owned());
         let (host, port) = split_port(rest).ok_or_else(unfit)?;
         let address = host.parse::<IpAddr>().ok();
         if address.is_none() && !is_name(host) {
             let is_pattern = host.contains('*');
-            return Err(if is_pattern { "patterns are not allowed: list each host".into() } else { unfit() });
+            return Err(if is_pattern { FetchHostError::Pattern } else { unfit() });
         }
         let is_local = host == "localhost" || address.is_some_and(|address| address.is_loopback());
         if is_plain && !is_local {
-            return Err(
-                "only https is allowed, but for an address of this machine: leave `http://` out".into()
-            );
+            return Err(FetchHostError::Plain);
         }
         Ok(Self { host: host.to_owned(), port, is_plain })
     }
@@ -94,7 +103,7 @@ fn is_name(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::FetchHost;
+    use super::{FetchHost, FetchHostError};
 
     fn parsed(text: &str) -> (String, Option<u16>, bool) {
         let FetchHost { host, port, is_plain } = FetchHost::parse(text).unwrap();
@@ -143,7 +152,7 @@ mod tests {
         ] {
             assert!(FetchHost::parse(text).is_err(), "{text}");
         }
-        assert!(FetchHost::parse("http://example.com").unwrap_err().starts_with("only https"));
-        assert!(FetchHost::parse("*.example.com").unwrap_err().starts_with("patterns"));
+        assert!(matches!(FetchHost::parse("http://example.com"), Err(FetchHostError::Plain)));
+        assert!(matches!(FetchHost::parse("*.example.com"), Err(FetchHostError::Pattern)));
     }
 }

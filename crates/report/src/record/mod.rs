@@ -21,9 +21,9 @@ pub(crate) mod tests;
 mod unbegun;
 
 pub use calls::{
-    AgentCalls, AskedCall, BodyReader, CallApproval, CallChain, CallGate, CallSources, ModelCallRecord,
-    ShownAskedCall, ShownModelCall, ShownToolCall, ToolCallRecord, exchange_text, planning_list,
-    planning_text,
+    AgentCalls, AskedCall, BodyReader, CallApproval, CallBodyError, CallChain, CallGate, CallSources,
+    ModelCallRecord, ShownAskedCall, ShownModelCall, ShownToolCall, ToolCallRecord, exchange_text,
+    planning_list, planning_text,
 };
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use gaps::GapTrajectory;

@@ -3,9 +3,10 @@ use std::time::Duration;
 use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION};
 use wf_base::{
     name::RunId,
-    remedy::{Remedy, UserAction},
+    remedy::{Remedy, RequestAnswerForm, UserAction},
     time::{Moment, format_duration},
 };
+use wf_core::machine::TypedAnswerMistake;
 
 /// The reason why an approval allows nothing: one variant for each way to fail.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,8 +92,8 @@ pub enum ApprovalRefusal {
     #[error("the approval answers another request than the pending one")]
     OtherAsk,
     /// The request does not permit the answer.
-    #[error("{0}")]
-    BadAnswer(String),
+    #[error(transparent)]
+    BadAnswer(TypedAnswerMistake),
     /// Another approver has answered otherwise.
     #[error("{name} gave another answer: {answer}")]
     OtherAnswer {
@@ -167,6 +168,29 @@ impl ApprovalRefusal {
         self.remedy_with_act(file, file).unwrap_or_else(|| self.plain_remedy().into())
     }
 
+    /// Does the same for an answer to a request of a run, at a step if there is one.
+    pub fn remedy_for_request(&self, run: &RunId, step: Option<&str>) -> Remedy {
+        let (run, step) = (run.clone(), step.map(str::to_owned));
+        match self {
+            Self::OtherAsk => {
+                let form = RequestAnswerForm::Approval;
+                Remedy::from("see the pending requests with ")
+                    .quoted(UserAction::ShowRun(run.clone()))
+                    .text(", and answer: ")
+                    .action(UserAction::AnswerRequest { run, step, form })
+            }
+            Self::BadAnswer(_) => Remedy::from("see what may be answered: ").action(UserAction::ShowRun(run)),
+            Self::OtherAnswer { .. } => {
+                Remedy::from("all approvers must give the same answer: give that one, or refuse: ")
+                    .action(UserAction::DenyRequest { run, step, with_reason: true })
+            }
+            Self::NotAsked(_) => {
+                Remedy::from("one of the requested approvers must answer: ").action(UserAction::ShowRun(run))
+            }
+            _ => self.remedy(),
+        }
+    }
+
     /// Returns the remedy for a refusal about which the program can do something.
     fn remedy_with_act(&self, plan: &str, goal: &str) -> Option<Remedy> {
         let approve = |text: &str| Remedy::from(text).action(UserAction::ApprovePlan(plan.to_owned()));
@@ -190,18 +214,6 @@ impl ApprovalRefusal {
             Self::Changed(_) => approve("review and approve the changes: ").text("; or undo them"),
             Self::Param(_) => {
                 approve("use the approved parameters, or approve these: ").text(" -p NAME=VALUE, --any NAME")
-            }
-            Self::OtherAsk => Remedy::from("see the pending requests with ")
-                .quoted(UserAction::ShowSomeRun)
-                .text(", and answer: ")
-                .action(UserAction::ApproveSomeRequest),
-            Self::BadAnswer(_) => Remedy::from("see what may be answered: ").action(UserAction::ShowSomeRun),
-            Self::OtherAnswer { .. } => {
-                Remedy::from("all approvers must give the same answer: give that one, or refuse: ")
-                    .action(UserAction::DenySomeRequest)
-            }
-            Self::NotAsked(_) => {
-                Remedy::from("one of the requested approvers must answer: ").action(UserAction::ShowSomeRun)
             }
             Self::SelfApproval(_) | Self::TooFew { .. } => approve("another approver must sign it, too: "),
             _ => return None,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::{
     db::{migrate, migrate::SchemaState},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     files::folder::{StateFolder, StoreDurability, lock_schema, own_file},
     log::{mark, mark::LogMarkFile},
 };
@@ -26,27 +26,36 @@ pub(crate) fn for_writing(
     let path = folder.database();
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = open(&path, flags)?;
-    let failed = |error| StoreError::sqlite(&path, &error);
-    if migrate::inspect(&connection, &path)? != SchemaState::Current {
+    prepare(&mut connection, folder, durability).map_err(|error| error.at(&path))?;
+    mark::check(Some(&connection), folder)?;
+    Ok(connection)
+}
+
+/// Creates or migrates the schema as needed, and sets up the connection.
+fn prepare(
+    connection: &mut Connection,
+    folder: &StateFolder,
+    durability: StoreDurability,
+) -> QueryResult<()> {
+    let path = folder.database();
+    if migrate::inspect(connection, &path)? != SchemaState::Current {
         // Held until the function returns: only one process creates or changes a schema.
         let _turn = lock_schema(folder);
-        match migrate::inspect(&connection, &path)? {
+        match migrate::inspect(connection, &path)? {
             SchemaState::Empty => {
                 // A database that should have events is not created anew.
                 mark::check(None, folder)?;
-                prepare_empty(&connection).map_err(failed)?;
+                prepare_empty(connection)?;
                 failpoint::point("prepare.after");
             }
-            SchemaState::Old(from) => migrate::keep_copy(&connection, folder, from)?,
+            SchemaState::Old(from) => migrate::keep_copy(connection, folder, from)?,
             SchemaState::Current => {}
         }
-        if let Some(tail) = migrate::migrate(&mut connection, &path)? {
+        if let Some(tail) = migrate::migrate(connection, &path)? {
             LogMarkFile::new(folder, durability).write_mark(&tail);
         }
     }
-    set_up_writer(&connection, durability).map_err(failed)?;
-    mark::check(Some(&connection), folder)?;
-    Ok(connection)
+    Ok(set_up_writer(connection, durability)?)
 }
 
 /// Opens the database for reading.
@@ -57,7 +66,7 @@ pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError
         return missing_state(folder);
     }
     let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    match migrate::inspect(&connection, &path)? {
+    match migrate::inspect(&connection, &path).map_err(|error| error.at(&path))? {
         SchemaState::Empty => missing_state(folder),
         SchemaState::Old(_) => {
             drop(for_writing(folder, StoreDurability::Full)?);
@@ -109,14 +118,15 @@ fn missing_state<T>(folder: &StateFolder) -> Result<T, StoreError> {
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let failed = |error| StoreError::sqlite(path, &error);
-    let connection =
-        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    // A query plan that depended on the bound values would be made anew for each of them.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    Ok(connection)
+    let connect = || {
+        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(PATIENCE)?;
+        // A query plan that depended on the bound values would be made anew for each of them.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        Ok(connection)
+    };
+    connect().map_err(|error| StoreError::sqlite(path, &error))
 }
 
 /// Turns an empty file into a database with a write-ahead log, with one sync in all.

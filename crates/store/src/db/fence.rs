@@ -2,7 +2,7 @@ use tokio::sync::{oneshot, oneshot::error::TryRecvError};
 
 use crate::{
     db::{queue::WriterQueue, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     lease::run_lease::{self, FencingToken},
 };
 use wf_base::name::RunId;
@@ -54,9 +54,8 @@ impl Drop for RunFence {
 }
 
 /// Releases the run held under a token.
-pub(crate) fn give_back(writing: &WriteContext<'_>, token: &FencingToken) -> Result<(), StoreError> {
+pub(crate) fn give_back(writing: &WriteContext<'_>, token: &FencingToken) -> QueryResult<()> {
     let writer = writing.writer;
     writer.leases.stop_renewing(token);
-    run_lease::give_back(writing.connection, token, writer.clock.now())
-        .map_err(|error| writing.failed(&error))
+    Ok(run_lease::give_back(writing.connection, token, writer.clock.now())?)
 }

@@ -7,8 +7,9 @@ use std::{
 use tokio::sync::oneshot;
 
 use crate::{
+    column::integer,
     db::{queue::WriteJob, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     lease::{
         process::since_boot,
         run_lease::{self, FencingToken},
@@ -34,11 +35,7 @@ struct HeldLease {
 impl HeldLeases {
     /// Starts with none; each will last for `length`.
     pub(crate) fn new(length: Duration) -> Self {
-        Self {
-            millis: i64::try_from(length.as_millis()).unwrap_or(i64::MAX),
-            held: RefCell::default(),
-            due: Cell::new(0),
-        }
+        Self { millis: integer(length.as_millis()), held: RefCell::default(), due: Cell::new(0) }
     }
 
     /// Returns the end of a lease beginning now.
@@ -83,17 +80,15 @@ impl HeldLeases {
 pub(crate) struct LeaseRenewal;
 
 impl WriteJob for LeaseRenewal {
-    fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError> {
+    fn work(&mut self, writing: &WriteContext<'_>) -> QueryResult<()> {
         let leases = &writing.writer.leases;
         // Put off even if it fails: retrying at once would not help.
         leases.postpone_renewal();
         let end = leases.end();
         let mut lost = Vec::new();
         for held in leases.held.borrow().values() {
-            let renewed = run_lease::renew(writing.connection, &held.token, end);
-            if !renewed.map_err(|error| writing.failed(&error))? {
-                let reason = run_lease::refusal(writing.connection, &held.token);
-                let reason = reason.map_err(|error| writing.failed(&error))?;
+            if !run_lease::renew(writing.connection, &held.token, end)? {
+                let reason = run_lease::refusal(writing.connection, &held.token)?;
                 lost.extend(reason.map(|reason| (held.token.run.clone(), reason)));
             }
         }

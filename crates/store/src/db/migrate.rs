@@ -7,7 +7,7 @@ use std::{fs, fs::File, io, path::Path};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::{
-    error::StoreError,
+    error::{QueryResult, StoreError},
     files::{
         folder::{StateFolder, create_private},
         reserve::free_space,
@@ -43,20 +43,16 @@ pub(crate) enum SchemaState {
 }
 
 /// Determines the state of the schema; refuses one this program does not know.
-pub(crate) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaState, StoreError> {
-    let failed = |error| StoreError::sqlite(path, &error);
-    let tables: u32 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+pub(crate) fn inspect(connection: &Connection, path: &Path) -> QueryResult<SchemaState> {
+    let tables: u32 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables == 0 {
         return Ok(SchemaState::Empty);
     }
-    let ours: i32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
+    let ours: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if ours != APPLICATION {
-        return Err(StoreError::Foreign(path.into()));
+        return Err(StoreError::Foreign(path.into()).into());
     }
-    let applied = applied(connection).map_err(failed)?;
-    compare(&applied, path, || last_program(connection))
+    Ok(compare(&applied(connection)?, path, || last_program(connection))?)
 }
 
 /// True if a schema is one that this program knows, or that with later migrations: they only add.
@@ -120,30 +116,26 @@ pub(crate) fn pristine() -> rusqlite::Result<Connection> {
 }
 
 /// Applies the missing migrations, in one transaction; returns the end of the log if that records them.
-pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<Option<LogTail>, StoreError> {
-    let failed = |error| StoreError::sqlite(path, &error);
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> QueryResult<Option<LogTail>> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     let done = match inspect(&transaction, path)? {
         SchemaState::Current => return Ok(None),
         SchemaState::Empty => {
-            begin(&transaction).map_err(failed)?;
+            begin(&transaction)?;
             0
         }
         SchemaState::Old(done) => done,
     };
     for text in MIGRATIONS.iter().skip(done as usize) {
-        transaction.execute_batch(text).map_err(failed)?;
+        transaction.execute_batch(text)?;
     }
     let now = SystemClock.now();
-    let tail = (|| {
-        note(&transaction, done as usize)?;
-        note_program(&transaction, now)?;
-        if done > 0 { record(&transaction, done, now).map(Some) } else { Ok(None) }
-    })();
-    let tail = tail.map_err(failed)?;
+    note(&transaction, done as usize)?;
+    note_program(&transaction, now)?;
+    let tail = if done > 0 { Some(record(&transaction, done, now)?) } else { None };
     failpoint::point("migrate.before");
-    transaction.commit().map_err(failed)?;
+    transaction.commit()?;
     failpoint::point("migrate.after");
     Ok(tail)
 }

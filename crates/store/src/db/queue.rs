@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     db::{ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
 };
 
 /// The queue to the writer. Unbounded, because a sender waits for the answer before it continues: a
@@ -30,7 +30,7 @@ pub(crate) trait WriteJob: Send {
     }
 
     /// Does the job; an error rolls back this job, and only that.
-    fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError>;
+    fn work(&mut self, writing: &WriteContext<'_>) -> QueryResult<()>;
 
     /// Sends the result after the commit, if there was one.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
@@ -47,7 +47,7 @@ impl WriterQueue {
     pub(crate) fn send<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send + 'static,
     {
         self.send_as(WriterMessage::Work, false, work)
     }
@@ -56,7 +56,7 @@ impl WriterQueue {
     pub(super) fn send_brief<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send + 'static,
     {
         self.send_as(WriterMessage::Work, true, work)
     }
@@ -65,7 +65,7 @@ impl WriterQueue {
     pub(super) fn send_first<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send + 'static,
     {
         self.send_as(WriterMessage::First, false, work)
     }
@@ -78,7 +78,7 @@ impl WriterQueue {
     ) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send + 'static,
     {
         let (answer, ticket) = WriteTicket::new();
         let task = FunctionJob { work: Some(work), result: None, is_brief, answer };
@@ -104,13 +104,13 @@ struct FunctionJob<T, W> {
 impl<T, W> WriteJob for FunctionJob<T, W>
 where
     T: Send,
-    W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send,
+    W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send,
 {
     fn is_brief(&self) -> bool {
         self.is_brief
     }
 
-    fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError> {
+    fn work(&mut self, writing: &WriteContext<'_>) -> QueryResult<()> {
         let work = self.work.take().ok_or(StoreError::Closed)?;
         self.result = Some(work(writing)?);
         Ok(())

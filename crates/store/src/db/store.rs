@@ -16,7 +16,7 @@ use crate::{
         ticket::WriteTicket,
         writer::{StoreWriter, WriteContext, WriterFlushes, identity},
     },
-    error::StoreError,
+    error::{QueryResult, StoreError},
     files::{
         blobs::BlobStore,
         folder::{StateFolder, StoreDurability},
@@ -26,7 +26,6 @@ use crate::{
         holder::LeaseHolder,
         locks,
         locks::{LockAcquisition, LockRequest},
-        permits,
         permits::{PermitAnswer, PermitRequest},
         run_lease,
         run_lease::{FencingToken, LEASE},
@@ -137,17 +136,13 @@ impl Store {
         self.queue.send_brief(move |writing| {
             let writer = writing.writer;
             let wish = LockRequest { locks: &locks, run: &run, place: &place, now: writer.clock.now() };
-            wish.take(writing.connection, &writer.holder).map_err(|error| writing.failed(&error))
+            Ok(wish.take(writing.connection, &writer.holder)?)
         })
     }
 
     /// Releases the locks a task holds through this store; it waits for none any more.
     pub fn unlock(&self, run: &RunId, task_id: &TaskId) -> WriteTicket<()> {
-        let (run, place) = (run.clone(), task_id.to_string());
-        self.queue.send_brief(move |writing| {
-            locks::give_back(writing.connection, &writing.writer.holder, &run, &place)
-                .map_err(|error| writing.failed(&error))
-        })
+        self.delete_task("locks", run, task_id)
     }
 
     /// Asks for a permit of a task to execute: it has one afterwards, or waits for its turn, and asks again. Like a lock, this
@@ -162,23 +157,26 @@ impl Store {
         self.queue.send_brief(move |writing| {
             let writer = writing.writer;
             let wish = PermitRequest { limits, run: &run, place: &place, now: writer.clock.now() };
-            wish.take(writing.connection, &writer.holder).map_err(|error| writing.failed(&error))
+            Ok(wish.take(writing.connection, &writer.holder)?)
         })
     }
 
     /// Gives back the permit a task has through this store, or ends its wait for one.
     pub fn return_permit(&self, run: &RunId, task_id: &TaskId) -> WriteTicket<()> {
+        self.delete_task("permits", run, task_id)
+    }
+
+    fn delete_task(&self, table: &'static str, run: &RunId, task_id: &TaskId) -> WriteTicket<()> {
         let (run, place) = (run.clone(), task_id.to_string());
         self.queue.send_brief(move |writing| {
-            permits::give_back(writing.connection, &writing.writer.holder, &run, &place)
-                .map_err(|error| writing.failed(&error))
+            Ok(writing.writer.holder.delete_task(writing.connection, table, &run, &place)?)
         })
     }
 
     /// Releases every lock of a run taken over, and of those nested in it, regardless of the holder.
     pub fn release_run(&self, run: &RunId) -> WriteTicket<()> {
         let run = run.clone();
-        self.sql(move |writing| locks::release(writing.connection, &run))
+        self.job(move |writing| Ok(locks::release(writing.connection, &run)?))
     }
 
     pub(crate) fn queue(&self) -> WriterQueue {
@@ -189,18 +187,9 @@ impl Store {
     pub(crate) fn job<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send + 'static,
     {
         self.queue.send(work)
-    }
-
-    /// Queues a job that fails only with an error of SQLite.
-    pub(crate) fn sql<T, W>(&self, work: W) -> WriteTicket<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> rusqlite::Result<T> + Send + 'static,
-    {
-        self.queue.send(move |writing| work(writing).map_err(|error| writing.failed(&error)))
     }
 }
 
@@ -208,19 +197,18 @@ impl Store {
 fn take(
     run: &RunId,
     keeper: &str,
-) -> impl FnOnce(&WriteContext<'_>) -> Result<RunFence, StoreError> + Send + 'static {
+) -> impl FnOnce(&WriteContext<'_>) -> QueryResult<RunFence> + Send + 'static {
     let (run, keeper) = (run.clone(), keeper.to_owned());
     move |writing| {
         let writer = writing.writer;
         let term =
             run_lease::LeaseTerms { supervisor: &keeper, now: writer.clock.now(), end: writer.leases.end() };
-        let taken = run_lease::take(writing.connection, &writer.holder, &run, &term);
-        match taken.map_err(|error| writing.failed(&error))? {
+        match run_lease::take(writing.connection, &writer.holder, &run, &term)? {
             Ok(token) => {
                 let lost = writer.leases.keep_renewing(token.clone());
                 Ok(RunFence::new(token, writer.queue.clone(), lost))
             }
-            Err(lease) => Err(StoreError::Owned { run, lease: Box::new(lease) }),
+            Err(lease) => Err(StoreError::Owned { run, lease: Box::new(lease) }.into()),
         }
     }
 }

@@ -97,13 +97,6 @@ pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-impl WriteContext<'_> {
-    /// Classifies an error of SQLite.
-    pub(crate) fn failed(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::sqlite(&self.writer.path, error)
-    }
-}
-
 impl StoreWriter {
     /// Works until told to stop: all waiting jobs go into one transaction.
     pub(crate) fn run(self, queue: &Receiver<WriterMessage>) {
@@ -227,15 +220,16 @@ fn work(
     writing: &WriteContext<'_>,
     jobs: &mut [Box<dyn WriteJob>],
 ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    let path = &writing.writer.path;
     if let [alone] = jobs {
         // All changes belong to this job.
-        return alone.work(writing).map(|()| vec![Ok(())]);
+        return alone.work(writing).map(|()| vec![Ok(())]).map_err(|error| error.at(path));
     }
     let mut outcomes = Vec::with_capacity(jobs.len());
     for job in jobs {
         writing.writer.execute("SAVEPOINT job")?;
         let tail = writing.tail.get();
-        let outcome = job.work(writing);
+        let outcome = job.work(writing).map_err(|error| error.at(path));
         if let Err(error) = &outcome {
             writing.tail.set(tail);
             if writing.connection.is_autocommit() {
@@ -254,11 +248,12 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::{StoreError, WriteContext, WriteJob, WriterMessage, collect_jobs};
+    use crate::error::QueryError;
 
     struct Nothing;
 
     impl WriteJob for Nothing {
-        fn work(&mut self, _: &WriteContext<'_>) -> Result<(), StoreError> {
+        fn work(&mut self, _: &WriteContext<'_>) -> Result<(), QueryError> {
             Ok(())
         }
 

@@ -1,21 +1,18 @@
 //! The ends of runs by the log, for those without projections made from it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, Params, Row};
 
 use crate::{
     column::JsonColumn,
-    db::writer::WriteContext,
-    error::StoreError,
+    error::QueryResult,
     log::{
         chain::{LINKED, NewRunRecord, broken_at, fault},
         state_event,
         state_event::{KEYS, PrunedRun, StateEvent},
     },
+    query,
 };
 use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{Event, EventKind};
@@ -32,23 +29,18 @@ pub(crate) enum RunEnd {
 }
 
 /// True if all these runs have ended. A run that is not in the log has not ended.
-pub(crate) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Result<bool, StoreError> {
+pub(crate) fn all_ended(connection: &Connection, runs: BTreeSet<RunId>) -> QueryResult<bool> {
     let count = runs.len();
-    let log = RunEndLog { connection: writing.connection, path: &writing.writer.path };
-    let ends = log.ends(runs)?;
+    let ends = RunEndLog(connection).ends(runs)?;
     Ok(ends.len() == count && !ends.values().any(|end| *end == RunEnd::Open))
 }
 
 /// The log, as it is read for the ends of runs.
-pub(crate) struct RunEndLog<'a> {
-    pub(crate) connection: &'a Connection,
-    /// The path of the database, for messages.
-    pub(crate) path: &'a Path,
-}
+pub(crate) struct RunEndLog<'a>(pub(crate) &'a Connection);
 
 impl RunEndLog<'_> {
     /// Returns the ends of runs, without those that are not in the log.
-    pub(crate) fn ends(&self, runs: BTreeSet<RunId>) -> Result<BTreeMap<RunId, RunEnd>, StoreError> {
+    pub(crate) fn ends(&self, runs: BTreeSet<RunId>) -> QueryResult<BTreeMap<RunId, RunEnd>> {
         let (mut ends, mut sought) = (BTreeMap::new(), BTreeSet::new());
         for run in runs {
             match self.key_by_table(&run)? {
@@ -72,11 +64,9 @@ impl RunEndLog<'_> {
     }
 
     /// Returns the key of a run. The table of runs says where to look; what is there must be that run.
-    fn key_by_table(&self, run: &RunId) -> Result<Option<i64>, StoreError> {
+    fn key_by_table(&self, run: &RunId) -> QueryResult<Option<i64>> {
         let sql = "SELECT key FROM runs WHERE id = ?1";
-        let query = self.connection.prepare_cached(sql);
-        let row = query.and_then(|mut query| query.query_row([run.as_str()], |row| row.get(0)).optional());
-        let Some(key): Option<i64> = row.map_err(|error| self.failed(&error))? else {
+        let Some(key): Option<i64> = query::first(self.0, sql, [run.as_str()], |row| row.get(0))? else {
             return Ok(None);
         };
         let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq = 0");
@@ -85,7 +75,7 @@ impl RunEndLog<'_> {
     }
 
     /// Returns the keys of runs, from the first events of all.
-    fn keys(&self, sought: &BTreeSet<RunId>) -> Result<Vec<(RunId, i64)>, StoreError> {
+    fn keys(&self, sought: &BTreeSet<RunId>) -> QueryResult<Vec<(RunId, i64)>> {
         let sql = format!("{KEYS} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq = 0");
         self.read(&sql, [], |row| {
             let run = run_at(row).filter(|run| sought.contains(run));
@@ -94,7 +84,7 @@ impl RunEndLog<'_> {
     }
 
     /// Returns the runs pruned, in the order in which they were.
-    pub(crate) fn pruned(&self) -> Result<Vec<PrunedRun>, StoreError> {
+    pub(crate) fn pruned(&self) -> QueryResult<Vec<PrunedRun>> {
         let events = self.read(&state_event::query(LINKED), [], |row| {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
             Ok(Some(event))
@@ -103,7 +93,7 @@ impl RunEndLog<'_> {
     }
 
     /// Returns the end of the run with a key, by its last event.
-    fn end(&self, key: i64) -> Result<RunEnd, StoreError> {
+    fn end(&self, key: i64) -> QueryResult<RunEnd> {
         let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 ORDER BY run_seq DESC LIMIT 1");
         let ends = self.read(&sql, [key], |row| {
             let last: Option<JsonColumn<Event>> = row.get(7).ok();
@@ -119,26 +109,17 @@ impl RunEndLog<'_> {
         sql: &str,
         values: impl Params,
         mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
-    ) -> Result<Vec<T>, StoreError> {
-        let all = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = statement.query(values)?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                if let Some(fault) = fault(row)? {
-                    return Ok(Err(broken_at(self.connection, row, fault)?));
-                }
-                found.extend(take(row)?);
+    ) -> QueryResult<Vec<T>> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        let mut rows = statement.query(values)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            if let Some(fault) = fault(row)? {
+                return Err(broken_at(self.0, row, fault)?.into());
             }
-            Ok(Ok(found))
-        };
-        let path = self.path.to_path_buf();
-        all().map_err(|error| self.failed(&error))?.map_err(|broken| StoreError::Broken { path, broken })
-    }
-
-    /// Classifies an error of SQLite.
-    fn failed(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::sqlite(self.path, error)
+            found.extend(take(row)?);
+        }
+        Ok(found)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The verification of the whole log, and the hash at the end of a run.
 
 use crate::{
+    column::RowColumns,
     db::reader::StoreReader,
     error::StoreError,
     events::run_events::EventRange,
@@ -25,7 +26,7 @@ pub fn verify_chain_after(
     reader: &StoreReader,
     verified_position: Option<LogPosition>,
 ) -> Result<Result<u64, BrokenChain>, StoreError> {
-    let failed = |error| reader.failed(&error);
+    let failed = |error| reader.failed(error);
     // One transaction: the log and the projections as of one instant.
     let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
     let checked = walk(reader, verified_position)
@@ -51,7 +52,7 @@ pub fn verify_chain_after(
 /// Returns the hash of the last event of a run, which covers all before it; `None`: it has none.
 pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, StoreError> {
     // All of them: a reader from the log so notices that events are gone from the end.
-    let hashes = reader.read_events(run, EventRange::after(-1), |row| digest(row, 5).map(Some))?;
+    let hashes = reader.events().read(run, EventRange::after(-1), |row| digest(row, 5).map(Some))?;
     Ok(hashes.last().copied())
 }
 
@@ -93,7 +94,7 @@ fn cut(reader: &StoreReader) -> rusqlite::Result<Option<BrokenChain>> {
         .query_row(lost, [], |row| {
             Ok(BrokenChain {
                 seq: row.get::<_, i64>(1)?.unsigned_abs(),
-                run: Some(RunId::from_stored(row.get::<_, String>(0)?)),
+                run: Some(row.run(0)?),
                 fault: ChainFault::Missing,
             })
         })

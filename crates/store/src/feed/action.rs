@@ -237,6 +237,15 @@ pub enum WorkspaceAction {
         /// The run that is undone.
         run: RunId,
     },
+    /// A browser asked for the end of a run.
+    RunCancelRequested { run: RunId },
+    /// A browser asked for a run to go on.
+    RunResumeRequested { run: RunId },
+    /// A browser asked for a run that repeats what did not succeed.
+    RunRetryRequested {
+        /// The run that is repeated.
+        run: RunId,
+    },
     /// A browser asked for the run a suggestion names.
     SuggestionRequested { suggestion: u32 },
     SuggestionDismissed {

@@ -22,8 +22,8 @@ impl LeaseHolder {
         Self { process: ProcessIdentity::current(), store: STORES.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Deletes the row of a task of this holder from a table of what tasks have or wait for.
-    pub(super) fn delete_task(
+    /// Deletes the rows of a task of this holder from a table of what tasks have or wait for.
+    pub(crate) fn delete_task(
         &self,
         connection: &Connection,
         table: &'static str,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Row};
 
 use crate::{
-    column::WordColumn,
+    column::RowColumns,
     lease::{
         holder::LeaseHolder,
         process::{ProcessIdentity, ProcessLiveness},
@@ -275,16 +275,6 @@ pub(super) fn may_work(
     })
 }
 
-/// Releases what a task of this holder has, or waits for.
-pub(crate) fn give_back(
-    connection: &Connection,
-    holder: &LeaseHolder,
-    run: &RunId,
-    place: &str,
-) -> rusqlite::Result<()> {
-    holder.delete_task(connection, "locks", run, place)
-}
-
 /// Releases every lock a run and the runs nested in it have, regardless of the holder, after the run was taken over.
 /// Their waiting tasks keep their turns.
 pub(crate) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
@@ -393,13 +383,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LockRows> {
         ticket: row.get(5)?,
         since: Moment::from_millis(row.get(6)?),
         entry: LockEntry {
-            run: RunId::from_stored(row.get::<_, String>(9)?),
-            outermost: RunId::from_stored(row.get::<_, String>(10)?),
+            run: row.run(9)?,
+            outermost: row.run(10)?,
             place: row.get(11)?,
             lock_keys: vec![key],
             is_held: row.get(12)?,
         },
-        when_busy: row.get::<_, WordColumn<LockBusyPolicy>>(13)?.0,
-        replaced_by: row.get::<_, Option<String>>(14)?.map(RunId::from_stored),
+        when_busy: row.word(13)?,
+        replaced_by: row.run_if(14)?,
     })
 }

@@ -9,8 +9,9 @@
 use rusqlite::{Connection, Row};
 
 use crate::{
-    column::WordColumn,
+    column::RowColumns,
     lease::{holder::LeaseHolder, locks, process::ProcessIdentity, run_lease},
+    query,
 };
 use wf_base::{
     name::{RunId, SessionName},
@@ -161,14 +162,14 @@ impl PermitRequest<'_> {
     /// Returns the run that counts for the step, as the record has it.
     fn owner(&self, connection: &Connection) -> rusqlite::Result<PermitOwner> {
         let run = run_lease::root(connection, self.run.as_str())?;
-        let (session, is_scheduled): (Option<WordColumn<SessionName>>, bool) = connection
+        let (session, is_scheduled) = connection
             .prepare_cached(
                 "SELECT (SELECT session FROM runs WHERE id = ?1),
                      EXISTS (SELECT 1 FROM reconciliations
                              WHERE (run = ?1 OR repair_run = ?1) AND cause <> 'person')",
             )?
-            .query_row([run.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(PermitOwner { run, session: session.map(|word| word.0), lane: lane(is_scheduled) })
+            .query_row([run.as_str()], |row| Ok((row.word_if(0)?, row.get(1)?)))?;
+        Ok(PermitOwner { run, session, lane: lane(is_scheduled) })
     }
 
     /// Writes a row as it is now.
@@ -202,16 +203,6 @@ impl PermitRequest<'_> {
     }
 }
 
-/// Returns the permit of a task of this holder, or ends its wait.
-pub(crate) fn give_back(
-    connection: &Connection,
-    holder: &LeaseHolder,
-    run: &RunId,
-    place: &str,
-) -> rusqlite::Result<()> {
-    holder.delete_task(connection, "permits", run, place)
-}
-
 /// Returns the living tasks with a permit, and those waiting for one, each by time.
 pub(crate) fn tasks(connection: &Connection) -> rusqlite::Result<(Vec<PermitTask>, Vec<PermitTask>)> {
     let (mut held, mut waiting) = (Vec::new(), Vec::new());
@@ -235,24 +226,15 @@ fn lane(is_scheduled: bool) -> PermitLane {
 }
 
 fn rows(connection: &Connection) -> rusqlite::Result<Vec<PermitRow>> {
-    connection.prepare_cached(SELECT)?.query_map([], read)?.collect()
+    query::all(connection, SELECT, [], read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<PermitRow> {
-    let session: Option<WordColumn<SessionName>> = row.get(9)?;
-    let owner = PermitOwner {
-        run: RunId::from_stored(row.get::<_, String>(8)?),
-        session: session.map(|word| word.0),
-        lane: lane(row.get(10)?),
-    };
+    let owner = PermitOwner { run: row.run(8)?, session: row.word_if(9)?, lane: lane(row.get(10)?) };
     Ok(PermitRow {
         process: ProcessIdentity { pid: row.get(0)?, start: row.get(1)?, boot: row.get(2)?, ns: row.get(3)? },
         store: row.get(4)?,
-        task: PermitTask {
-            run: RunId::from_stored(row.get::<_, String>(5)?),
-            place: row.get(6)?,
-            since: Moment::from_millis(row.get(7)?),
-        },
+        task: PermitTask { run: row.run(5)?, place: row.get(6)?, since: Moment::from_millis(row.get(7)?) },
         wait: PermitWait {
             owner,
             run_turn: row.get::<_, i64>(11)?.cast_unsigned(),

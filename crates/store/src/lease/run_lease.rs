@@ -2,15 +2,16 @@
 
 use std::{fmt, time::Duration};
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use crate::{
-    column::MomentColumn,
+    column::RowColumns,
     error::StoreError,
     lease::{
         holder::LeaseHolder,
         process::{ProcessIdentity, ProcessLiveness, since_boot},
     },
+    query,
 };
 use wf_base::{name::RunId, time::Moment};
 
@@ -54,7 +55,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunLease> {
     let process =
         ProcessIdentity { pid: row.get(1)?, start: row.get(2)?, boot: row.get(3)?, ns: row.get(4)? };
     let left = row.get::<_, i64>(8)?.saturating_sub(since_boot());
-    let released: Option<MomentColumn> = row.get(9)?;
+    let released = row.moment_if(9)?;
     let seen = process.liveness();
     Ok(RunLease {
         token: row.get::<_, i64>(0)?.unsigned_abs(),
@@ -64,11 +65,11 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunLease> {
         namespace: process.ns,
         supervisor: row.get(5)?,
         first_event: row.get::<_, i64>(6)?.unsigned_abs(),
-        acquired_at: row.get::<_, MomentColumn>(7)?.0,
+        acquired_at: row.moment(7)?,
         remaining: Duration::from_millis(u64::try_from(left).unwrap_or(0)),
         is_local: seen != ProcessLiveness::OtherNamespace,
         may_be_taken: may_be_taken(released.is_some(), seen, left),
-        released: released.map(|at| at.0),
+        released,
         store: row.get(10)?,
     })
 }
@@ -177,13 +178,11 @@ pub(crate) fn give_back(connection: &Connection, token: &FencingToken, now: Mome
 /// Returns the reason why nothing may be written under a token, if there is one; checked before
 /// each write, in the same transaction.
 pub(crate) fn refusal(connection: &Connection, token: &FencingToken) -> rusqlite::Result<Option<StoreError>> {
-    let newest = connection
-        .prepare_cached(
-            "SELECT token, pid, released IS NULL FROM run_leases WHERE run = ?1
-             ORDER BY token DESC LIMIT 1",
-        )?
-        .query_row([token.run.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
+    let sql =
+        "SELECT token, pid, released IS NULL FROM run_leases WHERE run = ?1 ORDER BY token DESC LIMIT 1";
+    let newest = query::first(connection, sql, [token.run.as_str()], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?))
+    })?;
     let (number, pid, held) = newest.unwrap_or((0, 0, true));
     if held && number.unsigned_abs() == token.number {
         return Ok(None);
@@ -196,21 +195,17 @@ pub(crate) fn refusal(connection: &Connection, token: &FencingToken) -> rusqlite
 /// Returns the latest lease of a run.
 pub(crate) fn newest(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunLease>> {
     let sql = format!("SELECT {COLUMNS} FROM run_leases WHERE run = ?1 ORDER BY token DESC LIMIT 1");
-    connection.prepare_cached(&sql)?.query_row([run.as_str()], read).optional()
+    query::first(connection, &sql, [run.as_str()], read)
 }
 
 /// Returns the outermost run a run is nested in.
 pub(crate) fn root(connection: &Connection, run: &str) -> rusqlite::Result<RunId> {
-    let found = connection
-        .prepare_cached(
-            "WITH RECURSIVE above (id, parent) AS
-                 (SELECT id, parent FROM runs WHERE id = ?1
-                  UNION SELECT runs.id, runs.parent FROM runs JOIN above ON runs.id = above.parent)
-             SELECT id FROM above WHERE parent IS NULL",
-        )?
-        .query_row([run], |row| row.get::<_, String>(0))
-        .optional()?;
-    Ok(RunId::from_stored(found.unwrap_or_else(|| run.to_owned())))
+    let sql = "WITH RECURSIVE above (id, parent) AS
+                   (SELECT id, parent FROM runs WHERE id = ?1
+                    UNION SELECT runs.id, runs.parent FROM runs JOIN above ON runs.id = above.parent)
+               SELECT id FROM above WHERE parent IS NULL";
+    let root = query::first(connection, sql, [run], |row| row.run(0))?;
+    Ok(root.unwrap_or_else(|| RunId::from_stored(run.to_owned())))
 }
 
 #[cfg(test)]

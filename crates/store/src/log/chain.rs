@@ -2,9 +2,12 @@ use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::log::{
-    state_event::GoneBodiesOnDemand,
-    tail::{BEGINNING, RunPosition, hash},
+use crate::{
+    column::RowColumns,
+    log::{
+        state_event::GoneBodiesOnDemand,
+        tail::{BEGINNING, RunPosition, hash},
+    },
 };
 use wf_base::{
     digest::Sha256Digest,
@@ -138,11 +141,7 @@ pub(crate) fn broken_at(
 /// Returns the run with a key, if known.
 pub(crate) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<RunId>> {
     use rusqlite::OptionalExtension;
-    connection
-        .query_row("SELECT id FROM runs WHERE key = ?1", [key], |row| {
-            row.get::<_, String>(0).map(RunId::from_stored)
-        })
-        .optional()
+    connection.query_row("SELECT id FROM runs WHERE key = ?1", [key], |row| row.run(0)).optional()
 }
 
 /// A run's first row of the log, number 0: `NewRun`, with texts by their digests.

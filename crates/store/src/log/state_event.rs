@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::column::{JsonColumn, MomentColumn};
+use crate::column::{MomentColumn, RowColumns, integer};
 use wf_base::{
     digest::Sha256Digest,
     name::{PlanId, RunId},
@@ -245,7 +245,7 @@ pub(crate) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
         match event.fact {
             StateFact::RowsErased { events } => {
                 for erased in events {
-                    let seq = i64::try_from(erased.seq).unwrap_or(i64::MAX);
+                    let seq = integer(erased.seq);
                     gone.keys.insert(seq);
                     gone.rows.insert(seq, erased);
                 }
@@ -327,8 +327,5 @@ pub(crate) fn query(columns: &str) -> String {
 
 /// Returns the events of the log belonging to no run, except those that record rows.
 pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
-    connection
-        .prepare_cached(&query("body"))?
-        .query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|event| event.0))?
-        .collect()
+    connection.prepare_cached(&query("body"))?.query_map([], |row| row.json(0))?.collect()
 }

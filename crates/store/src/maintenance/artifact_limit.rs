@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::{
     db::{reader::StoreReader, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     events::{run_end, run_events},
     files::{
         blobs::BlobStore,
@@ -18,6 +18,7 @@ use crate::{
     lease::run_lease,
     log::state_event::{PrunedArtifacts, StateEvent, StateFact, gone},
     maintenance::prune::{needed, outermost},
+    views::tasks::ArtifactTable,
 };
 use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
 
@@ -50,16 +51,15 @@ impl ArtifactLimit {
 
     /// Records which runs have no files any more, and forgets cached results that none of the others made or looked up;
     /// returns their number.
-    pub(crate) fn apply(&self, writing: &WriteContext<'_>, now: Moment) -> Result<usize, StoreError> {
-        let failed = |error| writing.failed(&error);
+    pub(crate) fn apply(&self, writing: &WriteContext<'_>, now: Moment) -> QueryResult<usize> {
         let connection = writing.connection;
-        let known = gone(connection).map_err(failed)?.files;
-        let runs = files_of_runs(connection, now).map_err(failed)?;
+        let known = gone(connection)?.files;
+        let runs = files_of_runs(connection, now)?;
         let mut removed = Vec::new();
         for run in self.beyond(&runs) {
             let ids: BTreeSet<RunId> = run.runs.values().map(|id| RunId::from_stored(id.as_str())).collect();
             // The table proposes; what is lost for good is decided by the log.
-            if is_free(connection, &ids).map_err(failed)? && run_end::all_ended(writing, ids)? {
+            if is_free(connection, &ids)? && run_end::all_ended(connection, ids)? {
                 removed.extend(run.runs.iter().map(|(key, id)| (*key, id.clone())));
             }
         }
@@ -68,7 +68,7 @@ impl ArtifactLimit {
             return Ok(0);
         }
         let keys = known.iter().copied().chain(removed.iter().map(|(key, _)| *key)).collect();
-        forget_results(connection, &keys).map_err(failed)?;
+        forget_results(connection, &keys)?;
         let runs: Vec<PrunedArtifacts> = removed
             .into_iter()
             .map(|(key, id)| PrunedArtifacts { key, id: RunId::from_stored(id) })
@@ -114,10 +114,10 @@ impl ArtifactLimit {
 /// The number of runs after which stored files are measured, whatever their size.
 const MEASURED_RUNS: i64 = 32;
 
-impl StoreReader {
+impl ArtifactTable<&StoreReader> {
     /// True if the stored files exceed the limit. To measure them takes a look at each, so that is done after some runs, or
     /// after these have stored a part of the limit that counts.
-    pub(super) fn may_exceed_artifacts(&self, retention: RunRetention) -> Result<bool, StoreError> {
+    pub(super) fn may_exceed(self, retention: RunRetention) -> Result<bool, StoreError> {
         let Some(most) = retention.max_artifact_bytes else { return Ok(false) };
         let sql = "WITH newest AS (SELECT max(key) AS key FROM main.runs)
                    SELECT newest.key % ?1 = 0 OR
@@ -125,18 +125,14 @@ impl StoreReader {
                    FROM newest WHERE newest.key IS NOT NULL";
         #[expect(clippy::cast_precision_loss, reason = "only the order of magnitude counts")]
         let part = most as f64 / MEASURED_RUNS as f64;
-        let is_due: Option<bool> = self.query_one(sql, (MEASURED_RUNS, part), |row| row.get(0))?;
-        Ok(is_due == Some(true) && ArtifactLimit::exceeded(self.folder(), retention).is_some())
+        let is_due: Option<bool> = self.0.query_one(sql, (MEASURED_RUNS, part), |row| row.get(0))?;
+        Ok(is_due == Some(true) && ArtifactLimit::exceeded(self.0.folder(), retention).is_some())
     }
 
     /// Returns the number of runs whose stored files are beyond the limit, and the bytes their removal frees.
-    pub fn artifacts_exceeding(
-        &self,
-        retention: RunRetention,
-        now: Moment,
-    ) -> Result<(usize, u64), StoreError> {
-        let Some(limit) = ArtifactLimit::exceeded(self.folder(), retention) else { return Ok((0, 0)) };
-        let runs = files_of_runs(self.connection(), now).map_err(|error| self.failed(&error))?;
+    pub fn exceeding(self, retention: RunRetention, now: Moment) -> Result<(usize, u64), StoreError> {
+        let Some(limit) = ArtifactLimit::exceeded(self.0.folder(), retention) else { return Ok((0, 0)) };
+        let runs = self.0.query(|connection| files_of_runs(connection, now))?;
         let going = limit.beyond(&runs);
         let gone: BTreeSet<i64> = going.iter().flat_map(|run| run.runs.keys().copied()).collect();
         let others = runs.iter().filter(|run| !run.runs.keys().any(|key| gone.contains(key)));
@@ -147,19 +143,19 @@ impl StoreReader {
     }
 
     /// Returns the digests, of these, whose stored file is gone since it was beyond the limit.
-    pub fn pruned_artifacts(
-        &self,
+    pub fn pruned(
+        self,
         digests: impl IntoIterator<Item = Sha256Digest>,
     ) -> Result<BTreeSet<Sha256Digest>, StoreError> {
-        let blobs = BlobStore::new(self.folder().blobs(), StoreDurability::Normal);
+        let blobs = BlobStore::new(self.0.folder().blobs(), StoreDurability::Normal);
         let missing: BTreeSet<Sha256Digest> =
             digests.into_iter().filter(|digest| !blobs.path(digest).exists()).collect();
         if missing.is_empty() {
             return Ok(missing);
         }
-        let names = || {
-            let files = gone(self.connection())?.files;
-            let mut artifacts = self.connection().prepare("SELECT run, digest FROM main.artifacts")?;
+        let names = || -> rusqlite::Result<_> {
+            let files = gone(self.0.connection())?.files;
+            let mut artifacts = self.0.connection().prepare("SELECT run, digest FROM main.artifacts")?;
             let mut rows = artifacts.query([])?;
             let mut found = BTreeSet::new();
             while let Some(row) = rows.next()? {
@@ -171,7 +167,7 @@ impl StoreReader {
             }
             Ok(found)
         };
-        names().map_err(|error| self.failed(&error))
+        names().map_err(|error| self.0.failed(error))
     }
 }
 

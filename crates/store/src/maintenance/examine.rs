@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use crate::{
     db::{migrate, reader::StoreReader},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     log::mark,
     maintenance::{bodies, bodies::BodyFault},
     projections::{difference, difference::ProjectionDifference},
@@ -45,19 +45,19 @@ pub fn examine(reader: &StoreReader) -> Result<Vec<StateFault>, StoreError> {
 /// Does the same for the runs with events behind one, by its number, and for what belongs to no run. What other runs have
 /// in tables, texts and stored files is not read.
 pub fn examine_after(reader: &StoreReader, seq: u64) -> Result<Vec<StateFault>, StoreError> {
-    let failed = |error| reader.failed(&error);
-    let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
-    let schema = faults(reader.connection()).map_err(failed)?;
+    reader.query(|_| find_faults(reader, seq.cast_signed()))
+}
+
+fn find_faults(reader: &StoreReader, after: i64) -> QueryResult<Vec<StateFault>> {
+    let snapshot = reader.connection().unchecked_transaction()?;
+    let schema = faults(reader.connection())?;
     if !schema.is_empty() {
         // Data read through another schema proves nothing.
         return Ok(schema.into_iter().map(StateFault::Schema).collect());
     }
-    let after = seq.cast_signed();
-    let bodies = bodies::events(reader, after).map_err(failed)?;
-    let stored = bodies::stored(reader, after).map_err(failed)?;
-    let path = reader.folder().database();
-    let rows = difference::all(reader, after).map_err(failed)?;
-    let rows = rows.map_err(|broken| StoreError::Broken { path, broken })?;
+    let bodies = bodies::events(reader, after)?;
+    let stored = bodies::stored(reader, after)?;
+    let rows = difference::all(reader, after)?;
     drop(snapshot);
     mark::check(Some(reader.connection()), reader.folder())?;
     let rows = rows.into_iter().map(StateFault::Projection);

@@ -8,9 +8,9 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
-    column::JsonColumn,
+    column::{JsonColumn, integer},
     db::{reader::StoreReader, store::Store, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     events::{run_end, run_events},
     files::{
         folder,
@@ -23,8 +23,10 @@ use crate::{
     },
     maintenance::{artifact_limit::ArtifactLimit, upgrade::COPY_AGE},
     projections::{rebuild::PROJECTIONS, row_log, row_snapshot::HEAD, uses},
-    tables::undo,
-    views::summary::summarize,
+    views::{
+        runs::{RunTable, undos},
+        summary::summarize,
+    },
 };
 use wf_base::{digest::Sha256Digest, failpoint, name::RunId, time::Moment};
 use wf_core::undo::{UndoOffer, UndoRefusal};
@@ -47,33 +49,26 @@ pub struct PruneResult {
     pub position: Option<LogPosition>,
 }
 
-impl Store {
-    /// Prunes ended runs beyond the retention: their rows, folders and files; and of runs beyond the limit on stored files
-    /// these alone. The log keeps the hashes of their events, and records which runs they were. Runs in use stay, and while
-    /// a backup is made all runs do. Blocks the calling thread.
-    pub fn prune(&self, retention: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
-        let Some(_turn) = folder::try_lock_schema(self.folder()) else {
-            return Ok(PruneResult::default());
-        };
-        let rows = self.job(move |writing| rows(writing, retention, now));
-        let (runs, position) = rows.wait()?;
-        for run in &runs {
-            // Files that stay for some reason are removed later.
-            failpoint::point("forget.before");
-            let _ = fs::remove_dir_all(self.folder().run(run));
-            failpoint::point("forget.after");
-        }
-        let shortened = self.remove_artifacts(retention, now)?;
-        let blobs = files(self.folder(), now, shortened.is_some())?;
-        Ok(PruneResult { runs: runs.len(), shortened: shortened.unwrap_or_default(), blobs, position })
+/// Prunes ended runs beyond the retention, and the stored files of those beyond the limit on these.
+pub(crate) fn prune(store: &Store, retention: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
+    let Some(_turn) = folder::try_lock_schema(store.folder()) else {
+        return Ok(PruneResult::default());
+    };
+    let (runs, position) = store.job(move |writing| rows(writing, retention, now)).wait()?;
+    for run in &runs {
+        // Files that stay for some reason are removed later.
+        failpoint::point("forget.before");
+        let _ = fs::remove_dir_all(store.folder().run(run));
+        failpoint::point("forget.after");
     }
-
-    /// Records that the files of the oldest runs beyond the limit on stored files are removed; returns the number of runs, or
-    /// `None`: the limit is not exceeded.
-    fn remove_artifacts(&self, retention: RunRetention, now: Moment) -> Result<Option<usize>, StoreError> {
-        let Some(limit) = ArtifactLimit::exceeded(self.folder(), retention) else { return Ok(None) };
-        self.job(move |writing| limit.apply(writing, now)).wait().map(Some)
-    }
+    let limit = ArtifactLimit::exceeded(store.folder(), retention);
+    let is_limited = limit.is_some();
+    let shortened = match limit {
+        Some(limit) => store.job(move |writing| limit.apply(writing, now)).wait()?,
+        None => 0,
+    };
+    let blobs = files(store.folder(), now, is_limited)?;
+    Ok(PruneResult { runs: runs.len(), shortened, blobs, position })
 }
 
 /// Prunes runs in the database, and logs it; returns their ids and the position of the record.
@@ -81,14 +76,10 @@ pub(crate) fn rows(
     writing: &WriteContext<'_>,
     retention: RunRetention,
     now: Moment,
-) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
-    let failed = |error| writing.failed(&error);
+) -> QueryResult<(Vec<RunId>, Option<LogPosition>)> {
     let forget = || forget_all(writing, retention, now);
-    let (runs, uses) = if has_accounts(writing.connection).map_err(failed)? {
-        row_log::change(writing, now, forget)?
-    } else {
-        forget()?
-    };
+    let (runs, uses) =
+        if has_accounts(writing.connection)? { row_log::change(writing, now, forget)? } else { forget()? };
     let forgotten = runs.iter().map(|run| run.id.clone()).collect();
     if runs.is_empty() {
         return Ok((forgotten, None));
@@ -98,31 +89,30 @@ pub(crate) fn rows(
     Ok((forgotten, Some(place)))
 }
 
-impl StoreReader {
+impl RunTable<&StoreReader> {
     /// True unless a lookup shows that no run is beyond the limits.
-    pub fn may_exceed(&self, retention: RunRetention, now: Moment) -> Result<bool, StoreError> {
-        if retention.max_runs.is_some() || self.may_exceed_artifacts(retention)? {
+    pub fn may_exceed(self, retention: RunRetention, now: Moment) -> Result<bool, StoreError> {
+        if retention.max_runs.is_some() || self.0.artifacts().may_exceed(retention)? {
             return Ok(true);
         }
         let Some(age) = retention.max_age else { return Ok(false) };
-        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let age = integer(age.as_millis());
         let sql = "SELECT 1 FROM main.runs WHERE ended < ?1 AND parent IS NULL LIMIT 1";
-        let mut query = self.connection().prepare_cached(sql).map_err(|error| self.failed(&error))?;
-        query.exists([now.millis().saturating_sub(age)]).map_err(|error| self.failed(&error))
+        let found = self.0.query_one(sql, [now.millis().saturating_sub(age)], |_| Ok(()))?;
+        Ok(found.is_some())
     }
 
     /// Returns the runs beyond the limits, without those nested in them.
-    pub fn runs_exceeding(&self, retention: RunRetention, now: Moment) -> Result<Vec<RunId>, StoreError> {
-        let exceeding = beyond(self.connection(), retention, now).map_err(|error| self.failed(&error))?;
+    pub fn exceeding(self, retention: RunRetention, now: Moment) -> Result<Vec<RunId>, StoreError> {
+        let exceeding = self.0.query(|connection| beyond(connection, retention, now))?;
         Ok(exceeding.into_iter().map(RunId::from_stored).collect())
     }
 
     /// Returns the last end of a run not nested, or the one that so many runs ended after.
-    pub fn last_end(&self, after: usize) -> Result<Option<Moment>, StoreError> {
+    pub fn last_end(self, after: usize) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT ended FROM main.runs WHERE ended IS NOT NULL AND parent IS NULL
                    ORDER BY ended DESC LIMIT 1 OFFSET ?1";
-        let after = i64::try_from(after).unwrap_or(i64::MAX);
-        let end: Option<i64> = self.query_one(sql, [after], |row| row.get(0))?;
+        let end: Option<i64> = self.0.query_one(sql, [integer(after)], |row| row.get(0))?;
         Ok(end.map(Moment::from_millis))
     }
 }
@@ -139,27 +129,26 @@ fn forget_all(
     writing: &WriteContext<'_>,
     retention: RunRetention,
     now: Moment,
-) -> Result<(Vec<PrunedRun>, Vec<ApprovalUse>), StoreError> {
-    let failed = |error| writing.failed(&error);
+) -> QueryResult<(Vec<PrunedRun>, Vec<ApprovalUse>)> {
     let connection = writing.connection;
     let (mut count, mut forgotten, mut uses) = (0, Vec::new(), Vec::new());
-    for root in beyond(connection, retention, now).map_err(failed)? {
-        let owner = run_lease::newest(connection, &RunId::from_stored(root.as_str())).map_err(failed)?;
+    for root in beyond(connection, retention, now)? {
+        let owner = run_lease::newest(connection, &RunId::from_stored(root.as_str()))?;
         if owner.is_some_and(|lease| !lease.may_be_taken) {
             continue;
         }
-        let tree = tree(connection, &root).map_err(failed)?;
+        let tree = tree(connection, &root)?;
         // The table proposes; what is lost for good is decided by the log.
         let runs = tree.iter().map(|(_, id)| RunId::from_stored(id.as_str())).collect();
-        if !run_end::all_ended(writing, runs)? {
+        if !run_end::all_ended(connection, runs)? {
             continue;
         }
         count += 1;
         let outer = tree.iter().find(|(_, id)| *id == root);
-        let summary = outer.map_or(Ok(None), |(key, _)| summarize(writing, *key))?;
+        let summary = outer.map_or(Ok(None), |(key, _)| summarize(connection, *key))?;
         for (key, id) in &tree {
-            uses.extend(uses::of_run(connection, *key, id).map_err(failed)?);
-            forget(connection, *key, id).map_err(failed)?;
+            uses.extend(uses::of_run(connection, *key, id)?);
+            forget(connection, *key, id)?;
         }
         let mut summaries = summary.into_iter();
         forgotten.extend(tree.into_iter().map(|(key, id)| {
@@ -171,10 +160,10 @@ fn forget_all(
         }
     }
     if !forgotten.is_empty() {
-        sweep_rows(connection, now).map_err(failed)?;
+        sweep_rows(connection, now)?;
     }
     if let Some(age) = retention.max_age {
-        accounts(connection, now, age).map_err(failed)?;
+        accounts(connection, now, age)?;
     }
     Ok((forgotten, uses))
 }
@@ -185,7 +174,7 @@ const KEPT_RECONCILIATIONS: usize = 100;
 /// Prunes old ledger entries. A decision about a pruned scheduled time stays final: only scheduled
 /// times after those accounted for are considered.
 fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Result<()> {
-    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    let age = integer(age.as_millis());
     let oldest = now.millis().saturating_sub(age);
     let beyond = format!(
         "DELETE FROM reconciliations WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs) AND run IN
@@ -213,9 +202,9 @@ pub(super) fn beyond(
     retention: RunRetention,
     now: Moment,
 ) -> rusqlite::Result<Vec<String>> {
-    let age = retention.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
-    let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
-    let most = retention.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
+    let oldest =
+        retention.max_age.map_or(i64::MIN, |age| now.millis().saturating_sub(integer(age.as_millis())));
+    let most = retention.max_runs.map_or(i64::MAX, integer);
     let mut found: Vec<String> = connection
         .prepare(
             "SELECT id FROM
@@ -279,7 +268,7 @@ fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
 /// Removes texts without a run, cached results no run made or looked up, and owners of runs that were never
 /// recorded.
 fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
-    let grace = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
+    let grace = integer(GRACE.as_millis());
     connection.execute(
         "DELETE FROM run_leases WHERE run NOT IN (SELECT id FROM runs) AND acquired_at < ?1",
         [now.millis().saturating_sub(grace)],
@@ -300,10 +289,10 @@ fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
 /// the next time.
 pub(crate) fn files(folder: &StateFolder, now: Moment, is_limited: bool) -> Result<usize, StoreError> {
     let reader = StoreReader::open(folder.path())?;
-    let named = named(&reader, is_limited).map_err(|error| reader.failed(&error))?;
+    let named = reader.query(|connection| named(connection, is_limited))?;
     // The files that a live run has written since it was taken may not be recorded yet, even if the
     // clock was set since.
-    let begun = reader.owned_runs()?.into_iter().map(|(_, lease)| lease.acquired_at);
+    let begun = reader.leases().held()?.into_iter().map(|(_, lease)| lease.acquired_at);
     let now = begun.min().map_or(now, |begun| begun.min(now));
     let age = Duration::from_millis(now.millis().unsigned_abs());
     let before = (UNIX_EPOCH + age).checked_sub(GRACE).unwrap_or(UNIX_EPOCH);
@@ -340,8 +329,7 @@ pub(crate) fn files(folder: &StateFolder, now: Moment, is_limited: bool) -> Resu
 
 /// Returns the ids of runs and the digests of files the database names, except, if the files are limited, those of the
 /// artifacts of runs that lost them.
-fn named(reader: &StoreReader, is_limited: bool) -> rusqlite::Result<BTreeSet<String>> {
-    let connection = reader.connection();
+fn named(connection: &Connection, is_limited: bool) -> rusqlite::Result<BTreeSet<String>> {
     let gone = if is_limited { gone(connection)?.files } else { BTreeSet::new() };
     let all = "SELECT id FROM runs UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.artifacts)
          UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.files)";
@@ -403,7 +391,7 @@ fn can_be_undone(
     offer: &UndoOffer,
     now: Moment,
 ) -> rusqlite::Result<bool> {
-    let undone_by = undo::of_run(connection, run)?;
+    let undone_by = undos(connection, run)?;
     Ok(matches!(offer.decide(&undone_by, now), Ok(()) | Err(UndoRefusal::UnderWay(_))))
 }
 

@@ -114,14 +114,15 @@ fn check_replaceable(dir: &Path, replace: bool) -> Result<(), StoreError> {
         Err(_) if replace => return Ok(()),
         Err(error) => return Err(error),
     };
-    if let Some((run, lease)) = reader.owned_runs()?.pop() {
+    if let Some((run, lease)) = reader.leases().held()?.pop() {
         let lease = Box::new(lease);
         return Err(StoreError::Owned { run, lease });
     }
     let all = RunFilter { nested: true, ..RunFilter::default() };
     let empty = || {
-        let has_memory = !reader.memory(&MegramSelection::All)?.is_empty() || !reader.notes()?.is_empty();
-        Ok(!has_memory && reader.runs(1, &all)?.is_empty() && reader.sessions()?.is_empty())
+        let has_memory = !reader.memory().megrams(&MegramSelection::All)?.is_empty()
+            || !reader.memory().notes()?.is_empty();
+        Ok(!has_memory && reader.runs().list(1, &all)?.is_empty() && reader.sessions().all()?.is_empty())
     };
     if replace || empty()? { Ok(()) } else { Err(StoreError::Exists(dir.into())) }
 }
@@ -138,7 +139,7 @@ fn block_writes(dir: &Path) -> Result<Option<Connection>, StoreError> {
     };
     let begun = connection.execute_batch("BEGIN IMMEDIATE");
     begun.map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
-    match StoreReader::open(dir)?.owned_runs()?.pop() {
+    match StoreReader::open(dir)?.leases().held()?.pop() {
         None => Ok(Some(connection)),
         Some((run, lease)) => Err(StoreError::Owned { run, lease: Box::new(lease) }),
     }

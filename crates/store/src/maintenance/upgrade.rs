@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use walkdir::WalkDir;
 
 use crate::{
+    column::integer,
     db::{
         connect, migrate,
         migrate::{MIGRATIONS, SchemaState, copy_name, copy_size},
@@ -74,9 +75,8 @@ impl StateUpgrade {
             return Ok(None);
         }
         let connection = connect::unchecked(&path)?;
-        let SchemaState::Old(from) = migrate::inspect(&connection, &path)? else {
-            return Ok(None);
-        };
+        let schema = migrate::inspect(&connection, &path).map_err(|error| error.at(&path))?;
+        let SchemaState::Old(from) = schema else { return Ok(None) };
         let copy = folder.upgrades().join(copy_name(from));
         Ok(Some(Self {
             from,
@@ -117,7 +117,7 @@ fn open_runs(connection: &Connection) -> rusqlite::Result<Vec<OpenRun>> {
 impl StateFolder {
     /// True if a copy from before an upgrade is kept, which needs the files of the runs of then for the way back.
     pub fn has_way_back(&self, now: Moment) -> bool {
-        let age = i64::try_from(COPY_AGE.as_millis()).unwrap_or(i64::MAX);
+        let age = integer(COPY_AGE.as_millis());
         let copies = self.upgrades().read_dir().into_iter().flatten().flatten();
         let whole = copies.filter(|copy| copy.path().extension().is_some_and(|end| end == "db"));
         let mut made = whole.filter_map(|copy| copy.metadata().ok()?.modified().ok());
@@ -169,5 +169,5 @@ pub(super) fn adopt_copy(copy: &Path, dir: &Path, fresh: &Path) -> Result<Backup
 
 fn moment_of(time: SystemTime) -> Moment {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    Moment::from_millis(integer(since.as_millis()))
 }

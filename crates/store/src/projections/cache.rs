@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    column::{ItemColumn, JsonColumn, MomentColumn, WordColumn},
+    column::{ItemColumn, JsonColumn, RowColumns, integer},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     events::run_events,
     log::{
         chain::{LINKED, fault},
         state_event::{StateEvent, StateFact},
     },
+    query,
 };
 use wf_base::{
     digest::Sha256Digest,
@@ -67,15 +68,19 @@ pub struct UnrecordedResult;
 /// Everything of a cached result, as one text.
 const RESULT: &str = "json_array(key, run, step, item, outputs, artifacts, files, created)";
 
-impl Store {
+/// The tables `cache` and `cache_lookups`.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheTable<S>(pub(crate) S);
+
+impl CacheTable<&Store> {
     /// Stores a result for reuse, and records it in the log.
-    pub fn cache_put(&self, entry: CacheEntry) -> WriteTicket<()> {
-        self.job(move |writing| put(writing, &entry))
+    pub fn put(self, entry: CacheEntry) -> WriteTicket<()> {
+        self.0.job(move |writing| put(writing, &entry))
     }
 
     /// Records a cache lookup and its result.
-    pub fn cache_note(&self, lookup: CacheLookup) -> WriteTicket<()> {
-        self.sql(move |writing| {
+    pub fn note_lookup(self, lookup: CacheLookup) -> WriteTicket<()> {
+        self.0.job(move |writing| {
             writing
                 .connection
                 .prepare_cached(
@@ -89,61 +94,63 @@ impl Store {
                     lookup.key.to_string(),
                     lookup.hit,
                     JsonColumn(&lookup.parts),
-                ))
-                .map(drop)
+                ))?;
+            Ok(())
         })
     }
 }
 
-impl StoreReader {
+impl CacheTable<&StoreReader> {
     /// Returns a cached result, if the log records it as it is.
-    pub fn cache_get(
-        &self,
+    pub fn find(
+        self,
         key: &Sha256Digest,
     ) -> Result<Option<Result<CacheEntry, UnrecordedResult>>, StoreError> {
-        get(self.connection(), &key.to_string()).map_err(|error| self.failed(&error))
+        self.0.query(|connection| get(connection, &key.to_string()))
     }
 
     /// Returns the latest cached results of the steps with a name, as far as the log records them.
-    pub fn latest_results(&self, step: &Name, count: u32) -> Result<Vec<CacheEntry>, StoreError> {
-        let keys = latest(self.connection(), step.as_str(), count);
-        let results = keys.and_then(|keys| keys.iter().map(|key| get(self.connection(), key)).collect());
-        let results: Vec<_> = results.map_err(|error| self.failed(&error))?;
-        Ok(results.into_iter().flatten().filter_map(Result::ok).collect())
+    pub fn latest(self, step: &Name, count: u32) -> Result<Vec<CacheEntry>, StoreError> {
+        let keys = self.0.query(|connection| latest(connection, step.as_str(), count))?;
+        let mut entries = Vec::new();
+        for key in keys {
+            entries.extend(self.0.query(|connection| get(connection, &key))?.and_then(Result::ok));
+        }
+        Ok(entries)
     }
 
     /// Returns the cache lookup of a task in a run: true for a hit, and the parts the key was computed from.
-    pub fn cache_parts(
-        &self,
+    pub fn lookup(
+        self,
         run: &RunId,
         step: &Name,
         item_key: Option<&str>,
     ) -> Result<Option<(bool, Value)>, StoreError> {
-        self.query_one(
+        self.0.query_one(
             "SELECT hit, parts FROM cache_lookups WHERE run = ?1 AND step = ?2 AND item_key = ?3",
             (run.as_str(), step.as_str(), item_key.unwrap_or_default()),
-            |row| Ok((row.get(0)?, row.get::<_, JsonColumn<_>>(1)?.0)),
+            |row| Ok((row.get(0)?, row.json(1)?)),
         )
     }
 
     /// Returns the latest run of a plan, before a run, in which a task looked up the cache, and the
     /// parts of its key then.
-    pub fn last_cache_parts(
-        &self,
+    pub fn last_lookup(
+        self,
         plan: &PlanId,
         step: &Name,
         item_key: Option<&str>,
         before: &RunId,
     ) -> Result<Option<(RunId, Value)>, StoreError> {
-        self.query_one(
+        self.0.query_one(
             "SELECT runs.id, parts FROM runs JOIN cache_lookups ON cache_lookups.run = runs.id
              WHERE plan = ?1 AND step = ?2 AND item_key = ?3
                  AND runs.key < (SELECT key FROM runs WHERE id = ?4)
              ORDER BY runs.key DESC LIMIT 1",
             (plan.as_str(), step.as_str(), item_key.unwrap_or_default(), before.as_str()),
             |row| {
-                let run = RunId::from_stored(row.get::<_, String>(0)?);
-                Ok((run, row.get::<_, JsonColumn<_>>(1)?.0))
+                let run = row.run(0)?;
+                Ok((run, row.json(1)?))
             },
         )
     }
@@ -153,8 +160,7 @@ impl StoreReader {
 const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
 
 /// Stores a result and records its digest.
-pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> QueryResult<()> {
     let connection = writing.connection;
     let key = entry.key.to_string();
     let insert = "INSERT OR REPLACE INTO cache
@@ -170,17 +176,16 @@ pub(crate) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), 
         JsonColumn(&entry.files),
         entry.created.millis(),
     );
-    connection.prepare_cached(insert).and_then(|mut insert| insert.execute(values)).map_err(failed)?;
+    connection.prepare_cached(insert)?.execute(values)?;
     let sql = format!("SELECT {RESULT} FROM cache WHERE key = ?1");
-    let stored = connection.prepare_cached(&sql).and_then(|mut row| row.query_row([&key], |row| row.get(0)));
-    let stored: String = stored.map_err(failed)?;
+    let stored: String = connection.prepare_cached(&sql)?.query_row([&key], |row| row.get(0))?;
     let result = Sha256Digest::of_bytes(stored.as_bytes());
     let fact = StateFact::ResultCached { cache_key: entry.key, result };
     let place = run_events::add_state_event(writing, &StateEvent { at: entry.created, fact })?;
-    let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
+    let seq = integer(place.seq);
     let sql = "UPDATE cache SET event = ?2 WHERE key = ?1";
-    let noted = connection.prepare_cached(sql).and_then(|mut row| row.execute((&key, seq)));
-    noted.map(drop).map_err(failed)
+    connection.prepare_cached(sql)?.execute((&key, seq))?;
+    Ok(())
 }
 
 /// Returns a cached result, if the log records it as it is; `None`: there is none.
@@ -208,8 +213,7 @@ pub(crate) fn get(
 /// Returns the keys of the latest results of the steps with a name.
 pub(crate) fn latest(connection: &Connection, step: &str, count: u32) -> rusqlite::Result<Vec<String>> {
     let sql = "SELECT key FROM cache WHERE step = ?1 ORDER BY created DESC, key LIMIT ?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    statement.query_map((step, count), |row| row.get(0))?.collect()
+    query::all(connection, sql, (step, count), |row| row.get(0))
 }
 
 /// True if an event of the log records a result of a key.
@@ -243,15 +247,12 @@ pub(super) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String
 
 fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
     Ok(CacheEntry {
-        key: row.get::<_, WordColumn<Sha256Digest>>("key")?.0,
-        run: RunId::from_stored(row.get::<_, String>("run")?),
-        task_id: TaskId {
-            step: row.get::<_, WordColumn<_>>("step")?.0,
-            item: row.get::<_, ItemColumn>("item")?.0,
-        },
-        outputs: row.get::<_, JsonColumn<_>>("outputs")?.0,
-        artifacts: row.get::<_, JsonColumn<_>>("artifacts")?.0,
-        files: row.get::<_, JsonColumn<_>>("files")?.0,
-        created: row.get::<_, MomentColumn>("created")?.0,
+        key: row.word("key")?,
+        run: row.run("run")?,
+        task_id: TaskId { step: row.word("step")?, item: row.item("item")? },
+        outputs: row.json("outputs")?,
+        artifacts: row.json("artifacts")?,
+        files: row.json("files")?,
+        created: row.moment("created")?,
     })
 }

@@ -4,13 +4,14 @@ use rusqlite::{Connection, Params, types::Value};
 
 use crate::{
     db::reader::StoreReader,
+    error::{QueryError, QueryResult},
     log::{
-        chain::{BrokenChain, ChainFault, run_of},
+        chain::{ChainFault, run_of},
         state_event,
     },
     projections::{
         cache,
-        fold::{FoldResult, ShadowProjections},
+        fold::ShadowProjections,
         rebuild::{FOLDED, OF_STATE},
         row_log::{self, RECORDED_TABLES, RecordedTable},
     },
@@ -70,24 +71,19 @@ struct TableRows {
 
 /// Rebuilds the projections from the log, run by run, and compares them with those of the database, row by
 /// row: those of runs with events behind one, by its number, and those of no run.
-pub(crate) fn all(
-    reader: &StoreReader,
-    after: i64,
-) -> rusqlite::Result<Result<Vec<ProjectionDifference>, BrokenChain>> {
+pub(crate) fn all(reader: &StoreReader, after: i64) -> QueryResult<Vec<ProjectionDifference>> {
     let connection = reader.connection();
     let fold = ShadowProjections::new(connection)?;
     let mut found = Vec::new();
     for key in keys(connection, after)? {
-        match fold.key(connection, key)? {
-            Ok(()) => {}
+        match fold.key(connection, key) {
             // A missing body is reported as such, and says nothing about the tables.
-            Err(broken) if broken.fault == ChainFault::Bodiless => {
-                fold.clear(connection)?;
-                continue;
+            Err(QueryError::Broken(broken)) if broken.fault == ChainFault::Bodiless => {}
+            folded => {
+                folded?;
+                of_run(connection, key, &mut found)?;
             }
-            Err(broken) => return Ok(Err(broken)),
         }
-        of_run(connection, key, &mut found)?;
         fold.clear(connection)?;
     }
     of_state(connection, &mut found)?;
@@ -100,23 +96,22 @@ pub(crate) fn all(
             column: ColumnDifference::Extra,
         });
     }
-    match of_rows(connection, &mut found)? {
-        Err(broken) if broken.fault != ChainFault::Bodiless => Ok(Err(broken)),
-        _ => Ok(Ok(found)),
+    match of_rows(connection, &mut found) {
+        Err(QueryError::Broken(broken)) if broken.fault == ChainFault::Bodiless => {}
+        compared => compared?,
     }
+    Ok(found)
 }
 
 /// Compares the recorded tables.
-fn of_rows(connection: &Connection, differences: &mut Vec<ProjectionDifference>) -> FoldResult<()> {
-    if let Err(broken) = row_log::fold(connection)? {
-        return Ok(Err(broken));
-    }
+fn of_rows(connection: &Connection, differences: &mut Vec<ProjectionDifference>) -> QueryResult<()> {
+    row_log::fold(connection)?;
     for RecordedTable { name, .. } in RECORDED_TABLES {
         let stored = rows(connection, "main", name, "", [])?;
         let logged = rows(connection, "temp", name, "", [])?;
         compare(name, "", &stored, &logged, differences);
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Returns the keys of the runs known to the log or a projection that have events behind one. The key of a run is the number

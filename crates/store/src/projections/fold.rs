@@ -6,11 +6,13 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
     db::{migrate::MIGRATIONS, statements::make_shadow},
+    error::QueryResult,
     log::{
-        chain::{BrokenChain, LINKED, broken_at, fault_behind},
+        chain::{LINKED, broken_at, fault_behind},
         state_event::{GoneBodiesOnDemand, KEYS},
     },
     projections::rebuild::{FOLDED, OF_STATE, apply_event},
+    query,
 };
 use wf_base::name::RunId;
 
@@ -25,9 +27,6 @@ pub(crate) struct ShadowProjections {
     /// The number of the last folded event, by the key of the run.
     folded_until: RefCell<BTreeMap<i64, i64>>,
 }
-
-/// The result of a fold, or an event differing from what was written, or a read failure.
-pub(crate) type FoldResult<T> = rusqlite::Result<Result<T, BrokenChain>>;
 
 impl ShadowProjections {
     /// Creates empty projections that shadow those of the database.
@@ -44,7 +43,7 @@ impl ShadowProjections {
     }
 
     /// Folds the new first events of all runs: which runs there are, and their nesting.
-    pub(crate) fn heads(&self, connection: &Connection) -> FoldResult<()> {
+    pub(crate) fn heads(&self, connection: &Connection) -> QueryResult<()> {
         let last = self.folded_until.borrow().keys().next_back().copied();
         let sql = format!(
             "{} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
@@ -54,34 +53,26 @@ impl ShadowProjections {
     }
 
     /// Folds the new events of a run, and of the runs nested in it.
-    pub(crate) fn run(&self, connection: &Connection, run: &RunId) -> FoldResult<()> {
-        if let Err(broken) = self.heads(connection)? {
-            return Ok(Err(broken));
-        }
+    pub(crate) fn run(&self, connection: &Connection, run: &RunId) -> QueryResult<()> {
+        self.heads(connection)?;
         for key in tree(connection, run)? {
-            if let Err(broken) = self.key(connection, key)? {
-                return Ok(Err(broken));
-            }
+            self.key(connection, key)?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Folds the new events of all runs.
-    pub(crate) fn all(&self, connection: &Connection) -> FoldResult<()> {
-        if let Err(broken) = self.heads(connection)? {
-            return Ok(Err(broken));
-        }
+    pub(crate) fn all(&self, connection: &Connection) -> QueryResult<()> {
+        self.heads(connection)?;
         let keys: Vec<i64> = self.folded_until.borrow().keys().copied().collect();
         for key in keys {
-            if let Err(broken) = self.key(connection, key)? {
-                return Ok(Err(broken));
-            }
+            self.key(connection, key)?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Folds the new events of the run with a key.
-    pub(crate) fn key(&self, connection: &Connection, key: i64) -> FoldResult<()> {
+    pub(crate) fn key(&self, connection: &Connection, key: i64) -> QueryResult<()> {
         let last = self.folded_until.borrow().get(&key).copied().unwrap_or(-1);
         let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq > ?2 ORDER BY run_seq");
         self.take(connection, &sql, (key, last))
@@ -105,7 +96,7 @@ impl ShadowProjections {
         Ok(key.and_then(|key| self.folded_until.borrow().get(&key).copied()))
     }
 
-    fn take(&self, connection: &Connection, sql: &str, values: impl rusqlite::Params) -> FoldResult<()> {
+    fn take(&self, connection: &Connection, sql: &str, values: impl rusqlite::Params) -> QueryResult<()> {
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(values)?;
         let mut gone = GoneBodiesOnDemand::default();
@@ -118,7 +109,7 @@ impl ShadowProjections {
             };
             last = Some((run, n));
             if let Some(fault) = fault_behind(connection, row, before, &mut gone)? {
-                return Ok(Err(broken_at(connection, row, fault)?));
+                return Err(broken_at(connection, row, fault)?.into());
             }
             if row.get_ref(7)?.as_str_or_null()?.is_none() {
                 continue;
@@ -126,18 +117,14 @@ impl ShadowProjections {
             apply_event(connection, row)?;
             self.folded_until.borrow_mut().insert(run, n);
         }
-        Ok(Ok(()))
+        Ok(())
     }
 }
 
 /// Returns the keys of a run and of all nested in it, according to the first events.
 pub(crate) fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
-    connection
-        .prepare_cached(
-            "WITH RECURSIVE below (id) AS
-                 (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id)
-             SELECT key FROM runs JOIN below ON runs.id = below.id",
-        )?
-        .query_map([run.as_str()], |row| row.get(0))?
-        .collect()
+    let sql = "WITH RECURSIVE below (id) AS
+                   (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id)
+               SELECT key FROM runs JOIN below ON runs.id = below.id";
+    query::all(connection, sql, [run.as_str()], |row| row.get(0))
 }

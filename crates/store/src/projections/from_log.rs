@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params, Row};
 
 use crate::{
-    db::{reader::StoreReader, store::Store},
-    error::StoreError,
+    column::RowColumns,
+    db::reader::StoreReader,
+    error::{QueryError, QueryResult, StoreError},
     events::verification::verify_chain,
     log::chain::ChainFault,
     projections::{
         difference,
-        fold::{FoldResult, ShadowProjections, tree},
+        fold::{ShadowProjections, tree},
         project::ProjectionChange,
         row_log,
     },
@@ -19,19 +20,12 @@ use crate::{
 use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_core::machine::{Event, EventKind, RunApproval, tree_text};
 
-impl Store {
-    /// Opens another connection reading from the log: see [`StoreReader::from_log`].
-    pub fn log_reader(&self) -> Result<StoreReader, StoreError> {
-        StoreReader::from_log(self.folder().path())
-    }
-}
-
 impl StoreReader {
     /// Opens the state folder for a decision: everything read about runs is built from the log,
     /// event by event, each compared with its hash. The tables beside the log are not used.
     pub fn from_log(dir: &Path) -> Result<Self, StoreError> {
         let mut reader = Self::open(dir)?;
-        let fold = ShadowProjections::new(reader.connection()).map_err(|error| reader.failed(&error))?;
+        let fold = reader.query(ShadowProjections::new)?;
         reader.projections = Some(fold);
         reader.folded(ShadowProjections::heads)?;
         Ok(reader)
@@ -41,7 +35,7 @@ impl StoreReader {
     pub fn from_whole_log(dir: &Path) -> Result<Self, StoreError> {
         let reader = Self::open(dir)?;
         if let Err(broken) = verify_chain(&reader)? {
-            return Err(reader.broken(broken));
+            return Err(reader.failed(broken));
         }
         drop(reader);
         Self::from_log(dir)
@@ -50,7 +44,8 @@ impl StoreReader {
     /// Opens the state folder for what is shown of a run: as [`Self::open`] does if the tables hold what the log yields
     /// about it, else as [`Self::from_log`]. Tables of runs with more than `max_events` events are not compared.
     pub fn of_run(dir: &Path, run: &RunId, max_events: u64) -> Result<Self, StoreError> {
-        if Self::open(dir)?.differs_from_log(run, max_events)? {
+        let reader = Self::open(dir)?;
+        if reader.query(|_| reader.differs_from_log(run, max_events))? {
             Self::from_log(dir)
         } else {
             Self::open(dir)
@@ -64,30 +59,25 @@ impl StoreReader {
 
     /// Compares the tables with the log, for a run and those the tables know as nested in it. This connection finds the
     /// rows by the log from then on.
-    fn differs_from_log(&self, run: &RunId, max_events: u64) -> Result<bool, StoreError> {
+    fn differs_from_log(&self, run: &RunId, max_events: u64) -> QueryResult<bool> {
         let connection = self.connection();
-        let failed = |error| self.failed(&error);
-        let snapshot = connection.unchecked_transaction().map_err(failed)?;
-        let keys = tree(connection, run).map_err(failed)?;
-        let own = connection
-            .prepare_cached("SELECT 1 FROM runs WHERE id = ?1")
-            .map_err(failed)?
-            .exists([run.as_str()]);
-        if !own.map_err(failed)? {
+        let snapshot = connection.unchecked_transaction()?;
+        let keys = tree(connection, run)?;
+        if !connection.prepare_cached("SELECT 1 FROM runs WHERE id = ?1")?.exists([run.as_str()])? {
             return Ok(true);
         }
-        if event_count(connection, &keys).map_err(failed)? > max_events {
+        if event_count(connection, &keys)? > max_events {
             return Ok(false);
         }
-        let fold = ShadowProjections::new(connection).map_err(failed)?;
+        let fold = ShadowProjections::new(connection)?;
         let mut found = Vec::new();
         for key in keys {
-            match fold.key(connection, key).map_err(failed)? {
-                Ok(()) => difference::of_run(connection, key, &mut found).map_err(failed)?,
+            match fold.key(connection, key) {
                 // Retention removed the run: the log yields no rows any more.
-                Err(broken) if broken.fault == ChainFault::Bodiless => return Ok(false),
-                Err(broken) => return Err(self.broken(broken)),
+                Err(QueryError::Broken(broken)) if broken.fault == ChainFault::Bodiless => return Ok(false),
+                folded => folded?,
             }
+            difference::of_run(connection, key, &mut found)?;
         }
         drop(snapshot);
         Ok(!found.is_empty())
@@ -110,19 +100,67 @@ impl StoreReader {
 
     /// Ensures the recorded tables, as this reader sees them, are those the log yields.
     pub(crate) fn fold_rows(&self) -> Result<(), StoreError> {
-        let folded = row_log::fold(self.connection()).map_err(|error| self.failed(&error))?;
-        folded.map_err(|broken| self.broken(broken))
+        self.query(row_log::fold)
+    }
+
+    /// Reads rows of the recorded tables, as the log yields them.
+    pub(crate) fn folded_rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.fold_rows()?;
+        self.all(sql, values, read)
+    }
+
+    pub(crate) fn folded_first<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        self.fold_rows()?;
+        self.query_one(sql, values, read)
+    }
+
+    /// Ensures that the projections of this reader have all the log holds about the runs a query over the
+    /// recorded tables yields.
+    pub(crate) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
+        self.fold_heads()?;
+        let runs = self.folded_rows(sql, values, |row| row.run(0))?;
+        runs.iter().try_for_each(|run| self.fold(run))
     }
 
     fn folded(
         &self,
-        take: impl FnOnce(&ShadowProjections, &Connection) -> FoldResult<()>,
+        take: impl FnOnce(&ShadowProjections, &Connection) -> QueryResult<()>,
     ) -> Result<(), StoreError> {
         let Some(fold) = &self.projections else {
             return Ok(());
         };
-        let taken = take(fold, self.connection()).map_err(|error| self.failed(&error))?;
-        taken.map_err(|broken| self.broken(broken))
+        self.query(|connection| take(fold, connection))
+    }
+
+    /// Restores the lists of events that are stored apart. A missing list, or one that does not match its
+    /// digest in the log, is an error.
+    pub(crate) fn restore_trees<'a>(
+        &self,
+        events: impl IntoIterator<Item = &'a mut Event>,
+    ) -> Result<(), StoreError> {
+        for event in events {
+            if let EventKind::RunApproved(approved) = &mut event.fact
+                && let Some(tree) = approved.tree
+            {
+                let list = self.sources().text(&tree)?;
+                let pins = list.and_then(|list| serde_json::from_str(&list).ok());
+                approved.pinned_files = pins.ok_or_else(|| StoreError::Tampered {
+                    path: self.folder().database(),
+                    what: format!("tree {tree}, which a run was approved with, is missing or was modified"),
+                })?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -150,29 +188,6 @@ pub(crate) fn split_tree(event: &Event) -> Option<(Event, Sha256Digest, String)>
     let approved = RunApproval { pinned_files: Vec::new(), tree: Some(digest), ..(**approved).clone() };
     let fact = EventKind::RunApproved(Box::new(approved));
     Some((Event { fact, ..event.clone() }, digest, list))
-}
-
-impl StoreReader {
-    /// Restores the lists of events that are stored apart. A missing list, or one that does not match its
-    /// digest in the log, is an error.
-    pub(crate) fn restore_trees<'a>(
-        &self,
-        events: impl IntoIterator<Item = &'a mut Event>,
-    ) -> Result<(), StoreError> {
-        for event in events {
-            if let EventKind::RunApproved(approved) = &mut event.fact
-                && let Some(tree) = approved.tree
-            {
-                let list = self.text(&tree)?;
-                let pins = list.and_then(|list| serde_json::from_str(&list).ok());
-                approved.pinned_files = pins.ok_or_else(|| StoreError::Tampered {
-                    path: self.folder().database(),
-                    what: format!("tree {tree}, which a run was approved with, is missing or was modified"),
-                })?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl ProjectionChange<'_> {

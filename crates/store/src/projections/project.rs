@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Params};
 
 use crate::{
-    column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn},
+    column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn, integer},
     log::{chain::NewRunRecord, tail::RunPosition},
 };
 use wf_base::{name::Name, time::Moment};
@@ -53,7 +53,7 @@ pub(crate) fn run(
     for (at, (path, digest)) in run.sources.iter().enumerate() {
         change.execute(
             "INSERT INTO run_sources (run, position, path, text) VALUES (?1, ?2, ?3, ?4)",
-            (change.run, i64::try_from(at).unwrap_or(i64::MAX), path, digest.bytes()),
+            (change.run, integer(at), path, digest.bytes()),
         )?;
     }
     Ok(())
@@ -121,7 +121,7 @@ impl<'a> ProjectionChange<'a> {
              ON CONFLICT DO UPDATE SET state = excluded.state",
         )?;
         // An earlier round may have had more items.
-        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let count = integer(items.len());
         self.execute(
             "DELETE FROM steps WHERE run = ?1 AND step = ?2 AND item >= ?3",
             (self.run, step.as_str(), count),
@@ -130,8 +130,7 @@ impl<'a> ProjectionChange<'a> {
         insert.execute((self.run, step.as_str(), NO_ITEM, None::<&str>, self.n, running))?;
         let queued = StepState::Queued.as_str();
         for (at, item) in items.iter().enumerate() {
-            let at = i64::try_from(at).unwrap_or(i64::MAX);
-            insert.execute((self.run, step.as_str(), at, &item.key, self.n, queued))?;
+            insert.execute((self.run, step.as_str(), integer(at), &item.key, self.n, queued))?;
         }
         Ok(())
     }
@@ -216,7 +215,7 @@ impl<'a> ProjectionChange<'a> {
                     attempt.attempt,
                     &artifact.path,
                     artifact.digest.to_string(),
-                    i64::try_from(artifact.size).unwrap_or(i64::MAX),
+                    integer(artifact.size),
                 ),
             )?;
         }

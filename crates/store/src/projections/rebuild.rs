@@ -3,15 +3,14 @@ use serde::Deserialize;
 
 use crate::{
     column::JsonColumn,
-    db::{store::Store, ticket::WriteTicket},
-    error::StoreError,
+    error::QueryResult,
     log::{
         chain::{BrokenChain, COLUMNS, ChainFault, ChainWalk, NewRunRecord},
         state_event,
         state_event::{GoneBodiesOnDemand, StateEvent, is_row_change},
         tail::RunPosition,
     },
-    projections::{cache, fold::FoldResult, project, row_log, row_log::RECORDED_TABLES},
+    projections::{cache, project, row_log, row_log::RECORDED_TABLES},
 };
 use wf_core::machine::Event;
 
@@ -27,22 +26,11 @@ pub(super) const FOLDED: [&str; 7] = {
 /// The projections about the state as a whole.
 pub(super) const OF_STATE: [&str; 1] = ["revoked_approvals"];
 
-impl Store {
-    /// Rebuilds the projections from the log, in one transaction verifying all of it: with a fault of the
-    /// log, nothing is changed.
-    pub fn rebuild(&self) -> WriteTicket<()> {
-        self.job(|writing| {
-            let rebuilt = rebuild(writing.connection).map_err(|error| writing.failed(&error))?;
-            rebuilt.map_err(|broken| StoreError::Broken { path: writing.writer.path.clone(), broken })
-        })
-    }
-}
-
 /// Rebuilds the projections from the log, and removes the cached results it does not record. Pruned runs stay
 /// pruned.
 ///
 /// The whole log is verified on the way; the caller rolls back if it returns a fault.
-pub(crate) fn rebuild(connection: &Connection) -> FoldResult<()> {
+pub(crate) fn rebuild(connection: &Connection) -> QueryResult<()> {
     for table in FOLDED.into_iter().chain(OF_STATE) {
         connection.execute(&format!("DELETE FROM {table}"), [])?;
     }
@@ -60,7 +48,7 @@ pub(crate) fn rebuild(connection: &Connection) -> FoldResult<()> {
             found => found,
         };
         if let Some(fault) = fault {
-            return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));
+            return Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }.into());
         }
         if bodiless {
             if let Some(left) = gone.get(connection)?.rows.get(&seq) {
@@ -77,7 +65,7 @@ pub(crate) fn rebuild(connection: &Connection) -> FoldResult<()> {
     for key in cache::unrecorded(connection)? {
         connection.prepare_cached("DELETE FROM cache WHERE key = ?1")?.execute([key])?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Applies an event to the projections, except the recorded tables: a row of [`COLUMNS`].

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::{
-    column::JsonColumn,
+    column::{JsonColumn, RowColumns, integer},
     db::{
         migrate::MIGRATIONS,
         statements::{make_shadow, make_shadow_indices},
@@ -20,13 +20,13 @@ use crate::{
         ticket::WriteTicket,
         writer::WriteContext,
     },
-    error::StoreError,
+    error::QueryResult,
     events::run_events,
     log::{
         chain::{BrokenChain, ChainFault, LINKED, fault},
         state_event::{GoneBodiesOnDemand, StateEvent, StateFact, TableChange, is_row_change},
     },
-    projections::{fold::FoldResult, row_snapshot},
+    projections::row_snapshot,
 };
 use wf_base::time::Moment;
 
@@ -105,7 +105,7 @@ impl Store {
     pub(crate) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> QueryResult<T> + Send + 'static,
     {
         self.job(move |writing| change(writing, at, || work(writing)))
     }
@@ -116,11 +116,7 @@ impl Store {
         T: Send + 'static,
         W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.job(move |writing| {
-            change(writing, writing.writer.clock.now(), || {
-                work(writing.connection).map_err(|error| writing.failed(&error))
-            })
-        })
+        self.job(move |writing| change(writing, writing.writer.clock.now(), || Ok(work(writing.connection)?)))
     }
 }
 
@@ -128,19 +124,16 @@ impl Store {
 pub(crate) fn change<T>(
     writing: &WriteContext<'_>,
     at: Moment,
-    job: impl FnOnce() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    let failed = |error| writing.failed(&error);
+    job: impl FnOnce() -> QueryResult<T>,
+) -> QueryResult<T> {
     let connection = writing.connection;
-    let path = writing.writer.path.clone();
-    fold(connection).map_err(failed)?.map_err(|broken| StoreError::Broken { path, broken })?;
+    fold(connection)?;
     let done = job()?;
-    let tables = changes(connection).map_err(failed)?;
+    let tables = changes(connection)?;
     if !tables.is_empty() {
         record(writing, at, StateFact::RowsRecorded { whole: None, tables })?;
-        if row_snapshot::is_due(connection).map_err(failed)? {
-            let whole = Some(row_snapshot::keep(connection).map_err(failed)?);
-            record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })?;
+        if row_snapshot::is_due(connection)? {
+            keep_snapshot(writing, at)?;
         }
     }
     Ok(done)
@@ -149,52 +142,49 @@ pub(crate) fn change<T>(
 /// Keeps a snapshot before the first event of a run, where the log has grown past a multiple of [`row_snapshot::SPAN`]
 /// since the last such event: a fold reads the first events of all runs since a snapshot, also where none of them is about
 /// these tables.
-pub(crate) fn limit_fold(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+pub(crate) fn limit_fold(writing: &WriteContext<'_>, at: Moment) -> QueryResult<()> {
     let connection = writing.connection;
     let ends = "SELECT (SELECT max(run) FROM events), (SELECT max(seq) FROM events)";
-    let (first, last): (Option<i64>, Option<i64>) = connection
-        .prepare_cached(ends)
-        .and_then(|mut query| query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))))
-        .map_err(failed)?;
+    let (first, last): (Option<i64>, Option<i64>) =
+        connection.prepare_cached(ends)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
     if first / row_snapshot::SPAN == (last + 1) / row_snapshot::SPAN {
         return Ok(());
     }
-    let path = writing.writer.path.clone();
-    fold(connection).map_err(failed)?.map_err(|broken| StoreError::Broken { path, broken })?;
-    if row_snapshot::is_worth(connection, row_snapshot::SPAN).map_err(failed)? {
-        let whole = Some(row_snapshot::keep(connection).map_err(failed)?);
-        record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })?;
+    fold(connection)?;
+    if row_snapshot::is_worth(connection, row_snapshot::SPAN)? {
+        keep_snapshot(writing, at)?;
     }
     Ok(())
 }
 
 /// Replaces the snapshot, if there is one.
-pub(crate) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
-    if row_snapshot::exists(writing.connection).map_err(failed)? {
-        let whole = Some(row_snapshot::keep(writing.connection).map_err(failed)?);
-        record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })?;
+pub(crate) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> QueryResult<()> {
+    if row_snapshot::exists(writing.connection)? {
+        keep_snapshot(writing, at)?;
     }
     Ok(())
 }
 
+fn keep_snapshot(writing: &WriteContext<'_>, at: Moment) -> QueryResult<()> {
+    let whole = Some(row_snapshot::keep(writing.connection)?);
+    record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })
+}
+
 /// Adds an event, and applies it to the stored tables; the temporary ones have it.
-fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> QueryResult<()> {
     let event = StateEvent { at, fact };
     let place = run_events::add_state_event(writing, &event)?;
-    apply(writing.connection, "main", event.fact.tables()).map_err(failed)?;
-    let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
-    finish(writing.connection, seq, 1).map_err(failed)
+    apply(writing.connection, "main", event.fact.tables())?;
+    let seq = integer(place.seq);
+    Ok(finish(writing.connection, seq, 1)?)
 }
 
 /// Brings the temporary tables of a connection up to date with the log.
-pub(crate) fn fold(connection: &Connection) -> FoldResult<()> {
+pub(crate) fn fold(connection: &Connection) -> QueryResult<()> {
     connection.execute_batch("SAVEPOINT row_fold")?;
-    let folded = make_tables(connection).and_then(|()| take(connection));
-    if !matches!(folded, Ok(Ok(()))) {
+    let folded = make_tables(connection).map_err(Into::into).and_then(|()| take(connection));
+    if folded.is_err() {
         connection.execute_batch("ROLLBACK TO row_fold")?;
     }
     connection.execute_batch("RELEASE row_fold")?;
@@ -237,7 +227,7 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Folds the events since the last fold: backwards to it, or to the last snapshot, and forwards again.
-fn take(connection: &Connection) -> FoldResult<()> {
+fn take(connection: &Connection) -> QueryResult<()> {
     let last: i64 =
         connection.prepare_cached("SELECT seq FROM temp.row_fold")?.query_row([], |row| row.get(0))?;
     let sql = format!(
@@ -261,7 +251,7 @@ fn take(connection: &Connection) -> FoldResult<()> {
             found => found,
         };
         if let Some(fault) = fault {
-            return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));
+            return Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }.into());
         }
         if body.is_some_and(is_row_change) {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
@@ -292,12 +282,12 @@ fn take(connection: &Connection) -> FoldResult<()> {
     if newest > last {
         finish(connection, newest, found.len())?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Records that everything up to an event is folded, with so many events `rows_recorded`.
 fn finish(connection: &Connection, seq: i64, events: usize) -> rusqlite::Result<()> {
-    let events = i64::try_from(events).unwrap_or(i64::MAX);
+    let events = integer(events);
     connection
         .prepare_cached("UPDATE temp.row_fold SET seq = ?1, events = events + ?2")?
         .execute([seq, events])?;
@@ -376,7 +366,7 @@ pub(super) fn elements(list: &str, count: usize) -> String {
 
 fn all(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Value>> {
     let mut statement = connection.prepare_cached(sql)?;
-    statement.query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|list| list.0))?.collect()
+    statement.query_map([], |row| row.json(0))?.collect()
 }
 
 #[cfg(test)]

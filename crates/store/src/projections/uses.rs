@@ -6,8 +6,9 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     column::JsonColumn,
+    error::QueryResult,
     log::{
-        chain::{BrokenChain, ChainFault, LINKED, broken_at, fault},
+        chain::{ChainFault, LINKED, broken_at, fault},
         state_event::{ApprovalUse, KEYS, StateEvent, apply_uses, gone},
     },
     projections::project::ProjectionChange,
@@ -28,10 +29,7 @@ pub(crate) struct ApprovalUseLog {
 /// differs from what was written.
 ///
 /// No table beside the log is read.
-pub(crate) fn read_uses(
-    connection: &Connection,
-    nonce: &str,
-) -> rusqlite::Result<Result<ApprovalUseLog, BrokenChain>> {
+pub(crate) fn read_uses(connection: &Connection, nonce: &str) -> QueryResult<ApprovalUseLog> {
     let mut uses = ApprovalUseLog::default();
     let gone = gone(connection)?;
     let sql = format!(
@@ -47,13 +45,13 @@ pub(crate) fn read_uses(
             found => found,
         };
         if let Some(fault) = fault {
-            return Ok(Err(broken_at(connection, row, fault)?));
+            return Err(broken_at(connection, row, fault)?.into());
         }
         if body.is_some_and(|body| body.contains(nonce)) {
             uses.read(row, nonce);
         }
     }
-    Ok(Ok(uses))
+    Ok(uses)
 }
 
 impl ApprovalUseLog {

@@ -1,12 +1,25 @@
+//! The answers to questions of runs, and the uses and withdrawals of approvals.
+
 use rusqlite::Connection;
 
 use crate::{
+    column::RowColumns,
     db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    error::{QueryError, QueryResult, StoreError},
+    events::run_events,
+    log::{
+        state_event,
+        state_event::{StateEvent, StateFact, WithdrawnApproval},
+        tail::LogPosition,
+    },
     projections::uses,
 };
-use wf_base::{digest::Sha256Digest, name::RunId, time::Moment};
-use wf_core::machine::RunApproval;
+use wf_base::{
+    digest::Sha256Digest,
+    name::{PlanId, RunId},
+    time::Moment,
+};
+use wf_core::{goal::ApprovalWithdrawal, machine::RunApproval};
 
 /// The answer of one approver to a question of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,33 +62,65 @@ pub enum AnswerEffect {
 /// The word for a denial.
 pub const DENIED: &str = "denied";
 
-impl Store {
+/// The tables of approvals: `approval_responses`, and the uses and withdrawals the log records.
+#[derive(Clone, Copy, Debug)]
+pub struct ApprovalTable<S>(pub(crate) S);
+
+impl ApprovalTable<&Store> {
     /// Records an answer to a question of a run.
-    pub fn answer(&self, answer: ApprovalAnswer) -> WriteTicket<AnswerEffect> {
-        self.job(move |writing| record_answer(writing, &answer))
+    pub fn answer(self, answer: ApprovalAnswer) -> WriteTicket<AnswerEffect> {
+        self.0.job(move |writing| record_answer(writing, &answer))
+    }
+
+    /// Withdraws a standing approval; returns the position in the log, unless already withdrawn.
+    pub fn withdraw(self, withdrawn: WithdrawnApproval) -> WriteTicket<Option<LogPosition>> {
+        self.0.job(move |writing| {
+            let known = state_event::all(writing.connection)?;
+            let mut known = known.iter().flat_map(|event| event.fact.withdrawals());
+            if known.any(|one| one.nonce == withdrawn.nonce) {
+                return Ok(None);
+            }
+            let at = withdrawn.since;
+            let fact = StateFact::ApprovalWithdrawn(withdrawn);
+            run_events::add_state_event(writing, &StateEvent { at, fact }).map(Some)
+        })
     }
 }
 
-impl StoreReader {
+impl ApprovalTable<&StoreReader> {
     /// Returns the answers to a question of a run, by key.
-    pub fn answers(&self, run: &RunId, number: u32) -> Result<Vec<ApprovalAnswer>, StoreError> {
-        read_answers(self.connection(), run, number).map_err(|error| self.failed(&error))
+    pub fn answers(self, run: &RunId, number: u32) -> Result<Vec<ApprovalAnswer>, StoreError> {
+        self.0.query(|connection| read_answers(connection, run, number))
+    }
+
+    /// Returns the number of answers to all questions.
+    pub fn answer_count(self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM approval_responses";
+        let count: Option<i64> = self.0.query_one(sql, (), |row| row.get(0))?;
+        Ok(count.unwrap_or_default().unsigned_abs())
     }
 
     /// Returns the number of the last use of an approval in the log; 0 if it was never used.
-    pub fn last_use_of(&self, nonce: &str) -> Result<u32, StoreError> {
-        let used = uses::read_uses(self.connection(), nonce).map_err(|error| self.failed(&error))?;
-        let used = used.map_err(|broken| self.broken(broken))?;
+    pub fn last_use(self, nonce: &str) -> Result<u32, StoreError> {
+        let used = self.0.query(|connection| uses::read_uses(connection, nonce))?;
         Ok(used.numbers.last().copied().unwrap_or(0))
+    }
+
+    /// Returns the withdrawn standing approvals of a goal.
+    pub fn withdrawals(self, goal: &PlanId) -> Result<Vec<ApprovalWithdrawal>, StoreError> {
+        self.0.fold_heads()?;
+        let sql = "SELECT nonce, at FROM revoked_approvals WHERE goal = ?1 ORDER BY at, nonce";
+        self.0.all(sql, [goal.as_str()], |row| {
+            Ok(ApprovalWithdrawal { nonce: row.get("nonce")?, at: row.moment("at")? })
+        })
     }
 }
 
 /// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an approval after any
 /// denial, a denial after enough approvals, or an answer not compared with those before is refused with
 /// [`StoreError::Conflict`]: of two concurrent answers, one stands.
-fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<AnswerEffect, StoreError> {
-    let all = read_answers(writing.connection, &answer.run, answer.number);
-    let all = all.map_err(|error| writing.failed(&error))?;
+fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> QueryResult<AnswerEffect> {
+    let all = read_answers(writing.connection, &answer.run, answer.number)?;
     let compared = answer.quorum.compared.unwrap_or(all.len());
     if let Some(new) = all.last().filter(|_| all.len() != compared) {
         return Err(conflict(answer, new));
@@ -100,7 +145,7 @@ fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<
     {
         return Err(conflict(answer, last));
     }
-    let put = writing.connection.execute(
+    writing.connection.execute(
         "INSERT INTO approval_responses (run, number, key, verdict, token, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         (
             answer.run.as_str(),
@@ -110,16 +155,17 @@ fn record_answer(writing: &WriteContext<'_>, answer: &ApprovalAnswer) -> Result<
             &answer.token,
             answer.at.millis(),
         ),
-    );
-    put.map(|_| AnswerEffect::Recorded).map_err(|error| writing.failed(&error))
+    )?;
+    Ok(AnswerEffect::Recorded)
 }
 
-fn conflict(answer: &ApprovalAnswer, recorded_answer: &ApprovalAnswer) -> StoreError {
+fn conflict(answer: &ApprovalAnswer, recorded_answer: &ApprovalAnswer) -> QueryError {
     StoreError::Conflict {
         run: answer.run.clone(),
         number: answer.number,
         verdict: recorded_answer.verdict.clone(),
     }
+    .into()
 }
 
 /// Returns the answers to a question, the first one first.
@@ -148,19 +194,18 @@ pub(super) fn check_approval_unused(
     writing: &WriteContext<'_>,
     approved: &RunApproval,
     is_by_backend: bool,
-) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+) -> QueryResult<()> {
     if !uses::is_reusable(approved) {
         return Ok(());
     }
-    let used = uses::read_uses(writing.connection, &approved.nonce).map_err(failed)?;
-    let path = writing.writer.path.clone();
-    let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
+    let used = uses::read_uses(writing.connection, &approved.nonce)?;
     if used.is_withdrawn && !is_by_backend {
-        return Err(StoreError::Withdrawn);
+        return Err(StoreError::Withdrawn.into());
     }
     if used.numbers.contains(&approved.execution) {
-        return Err(StoreError::UsedUp { execution: approved.execution, executions: approved.executions });
+        return Err(
+            StoreError::UsedUp { execution: approved.execution, executions: approved.executions }.into()
+        );
     }
     Ok(())
 }

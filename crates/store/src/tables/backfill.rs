@@ -1,34 +1,35 @@
 //! Scheduled times of the past started after all.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::{
-    column::{JsonColumn, MomentColumn},
+    column::{MomentColumn, RowColumns, integer},
     db::{store::Store, ticket::WriteTicket},
-    tables::goals::{SlotRow, slot_row},
+    query,
+    tables::slots::{SlotRow, SlotTable, slot_row},
 };
 use wf_base::{name::PlanId, time::Moment};
 use wf_core::goal::ReconciliationCause;
 use wf_model::schedule::GoalSchedule;
 
-impl Store {
+impl SlotTable<&Store> {
     /// Makes past times due for a cause, except those the ledger has as started or due; returns their number.
     /// They must lie before the time up to which the ledger accounts.
     pub fn backfill(
-        &self,
+        self,
         goal: &PlanId,
         slots: Vec<Moment>,
         cause: ReconciliationCause,
         now: Moment,
     ) -> WriteTicket<usize> {
         let goal = goal.clone();
-        self.row_job(now, move |writing| {
-            let due = slots.iter().try_fold(0, |due, slot| {
-                split_slot_row(writing.connection, &goal, *slot)?;
-                let again = AgainDue { goal: &goal, slot: *slot, cause, now };
-                Ok(due + again.write(writing.connection)?)
-            });
-            due.map_err(|error| writing.failed(&error))
+        self.0.row_job(now, move |writing| {
+            let mut due = 0;
+            for slot in slots {
+                split_slot_row(writing.connection, &goal, slot)?;
+                due += AgainDue { goal: &goal, slot, cause, now }.write(writing.connection)?;
+            }
+            Ok(due)
         })
     }
 }
@@ -63,14 +64,10 @@ impl AgainDue<'_> {
 /// Gives a scheduled time a row of its own if it shares one, which is split into one or two others.
 fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusqlite::Result<()> {
     let sql = "SELECT * FROM slots WHERE goal = ?1 AND slot <= ?2 AND last_slot >= ?2 AND count > 1";
-    let shared = connection
-        .prepare_cached(sql)?
-        .query_row((goal.as_str(), MomentColumn(slot)), slot_row)
-        .optional()?;
+    let shared = query::first(connection, sql, (goal.as_str(), MomentColumn(slot)), slot_row)?;
     let sql = "SELECT timing FROM goals WHERE id = ?1";
-    let timing: Option<JsonColumn<GoalSchedule>> =
-        connection.prepare_cached(sql)?.query_row([goal.as_str()], |row| row.get(0)).optional()?;
-    let (Some(row), Some(JsonColumn(timing))) = (shared, timing) else {
+    let timing: Option<GoalSchedule> = query::first(connection, sql, [goal.as_str()], |row| row.json(0))?;
+    let (Some(row), Some(timing)) = (shared, timing) else {
         return Ok(());
     };
     let just_before = |at: Moment| Moment::from_millis(at.millis() - 1);
@@ -121,7 +118,7 @@ fn insert_part(
             goal.as_str(),
             MomentColumn(span.first),
             MomentColumn(span.last),
-            i64::try_from(span.count).unwrap_or(i64::MAX),
+            integer(span.count),
             row.state.as_str(),
             row.cause.as_str(),
             &row.reason,
@@ -164,12 +161,12 @@ mod tests {
         (row.last, row.count) = (minute(29), 20);
         let decision =
             SlotDecision { rows: vec![row], decided_until: minute(30), cancels_running: false, wake: None };
-        let wrote = store.record_decision(note, None, decision, None, now).wait();
+        let wrote = store.goals().record_decision(note, None, decision, None, now).wait();
         assert!(wrote.unwrap());
         let wanted = vec![minute(10), minute(15), minute(29), minute(15)];
-        assert_eq!(store.backfill(&id, wanted, ReconciliationCause::Backfill, now).wait(), Ok(3));
+        assert_eq!(store.slots().backfill(&id, wanted, ReconciliationCause::Backfill, now).wait(), Ok(3));
         let reader = store.reader().unwrap();
-        let rows = reader.slots(&id, None, None).unwrap();
+        let rows = reader.slots().between(&id, None, None).unwrap();
         let told: Vec<(i64, i64, u64, &str)> = rows
             .iter()
             .map(|row| {

@@ -1,9 +1,9 @@
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Row};
 use serde_json::{Map, Value};
 
 use crate::{
-    db::{fence, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    db::{fence, writer::WriteContext},
+    error::{QueryResult, StoreError},
     events::run_events::{keep_text, push},
     files::folder::StoreDurability,
     lease::{locks, run_lease, run_lease::FencingToken},
@@ -12,6 +12,7 @@ use crate::{
         tail::{FORM, LogPosition, LogTail, RunPosition},
     },
     projections::{from_log, project, row_log},
+    query,
     tables::{answers, claim, claim::ReconciliationClaim, sessions, suggestions, undo},
 };
 use wf_base::{
@@ -71,28 +72,20 @@ pub struct AppendResult {
     pub rows: Vec<LogPosition>,
 }
 
-impl Store {
-    /// Records events; their run too, with the first of them.
-    pub fn append(&self, batch: EventBatch) -> WriteTicket<AppendResult> {
-        self.job(move |writing| append(writing, batch))
-    }
-}
-
 /// Adds a batch to the log and to the projections.
-fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult, StoreError> {
-    let failed = |error| writing.failed(&error);
+pub(crate) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> QueryResult<AppendResult> {
     let connection = writing.connection;
-    if let Some(refusal) = run_lease::refusal(connection, &batch.token).map_err(failed)? {
-        return Err(refusal);
+    if let Some(refusal) = run_lease::refusal(connection, &batch.token)? {
+        return Err(refusal.into());
     }
-    let found = find(connection, &batch.run).map_err(failed)?;
+    let found = find(connection, &batch.run)?;
     if let (Some(new), None) = (&batch.new, &found) {
         admit(writing, &batch.run, new)?;
     }
     let claim = batch.new.as_ref().and_then(|new| new.claim.as_ref());
     let is_by_backend = claim.is_some_and(ReconciliationClaim::is_by_backend);
     // The claim is an event of its own, before those of the run.
-    let mut tail = LogTail::read(connection).map_err(failed)?;
+    let mut tail = LogTail::read(connection)?;
     let mut rows = Vec::with_capacity(batch.events.len() + 1);
     let mut place = match (batch.new, found) {
         (Some(new), None) => {
@@ -101,12 +94,12 @@ fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult,
             place
         }
         (None, Some(place)) => place,
-        (Some(_), Some(_)) => return Err(StoreError::KnownRun(batch.run)),
-        (None, None) => return Err(StoreError::UnknownRun(batch.run)),
+        (Some(_), Some(_)) => return Err(StoreError::KnownRun(batch.run).into()),
+        (None, None) => return Err(StoreError::UnknownRun(batch.run).into()),
     };
     let found = u64::try_from(place.n).unwrap_or(0);
     if batch.after.is_some_and(|after| after != found) {
-        return Err(StoreError::Gap(batch.run));
+        return Err(StoreError::Gap(batch.run).into());
     }
     for event in &batch.events {
         place.n += 1;
@@ -117,17 +110,17 @@ fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult,
         }
         let parted = from_log::split_tree(event);
         if let Some((_, digest, list)) = &parted {
-            keep_text(connection, digest, list).map_err(failed)?;
+            keep_text(connection, digest, list)?;
         }
         let stored = parted.as_ref().map_or(event, |(stored, ..)| stored);
         push(writing, &mut tail, place, stored)?;
         rows.push(LogPosition::from(&tail));
-        project::event(connection, place, stored).map_err(failed)?;
+        project::event(connection, place, stored)?;
         // No event follows that would need the fence; one write is saved.
         if let EventKind::RunEnded { .. } = event.fact
             && batch.run == batch.token.run
         {
-            locks::forget_waits(connection, &batch.run).map_err(failed)?;
+            locks::forget_waits(connection, &batch.run)?;
             fence::give_back(writing, &batch.token)?;
         }
     }
@@ -141,11 +134,11 @@ fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<AppendResult,
 }
 
 /// Refuses a run that may not begin, and records what it is begun for.
-fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
+fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> QueryResult<()> {
     row_log::limit_fold(writing, new.created)?;
     // A nested run is part of a step under way, which may end.
     if let (Some(session), None) = (&new.session, &new.parent) {
-        sessions::require_active(writing, session)?;
+        sessions::require_active(writing.connection, session)?;
     }
     undo::require_first(writing, new)?;
     suggestions::accept(writing, run, new)?;
@@ -157,12 +150,9 @@ fn admit(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), St
 
 /// Returns the position of a run's last event.
 fn find(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunPosition>> {
-    connection
-        .prepare_cached(
-            "SELECT key, (SELECT max(run_seq) FROM events WHERE run = key) FROM runs WHERE id = ?1",
-        )?
-        .query_row([run.as_str()], |row| Ok(RunPosition { run: row.get(0)?, n: row.get(1)?, v: FORM }))
-        .optional()
+    let sql = "SELECT key, (SELECT max(run_seq) FROM events WHERE run = key) FROM runs WHERE id = ?1";
+    let position = |row: &Row<'_>| Ok(RunPosition { run: row.get(0)?, n: row.get(1)?, v: FORM });
+    query::first(connection, sql, [run.as_str()], position)
 }
 
 /// Adds the row recording a run.
@@ -171,11 +161,11 @@ fn record(
     tail: &mut LogTail,
     run: &RunId,
     new: NewRun,
-) -> Result<RunPosition, StoreError> {
+) -> QueryResult<RunPosition> {
     let mut sources = Vec::with_capacity(new.sources.len());
     for (path, text) in new.sources {
         let digest = Sha256Digest::of_bytes(text.as_bytes());
-        keep_text(writing.connection, &digest, &text).map_err(|error| writing.failed(&error))?;
+        keep_text(writing.connection, &digest, &text)?;
         sources.push((path, digest));
     }
     let recorded = NewRunRecord {
@@ -192,7 +182,7 @@ fn record(
     };
     let place = RunPosition { run: tail.seq + 1, n: 0, v: FORM };
     push(writing, tail, place, &recorded)?;
-    project::run(writing.connection, place, &recorded).map_err(|error| writing.failed(&error))?;
+    project::run(writing.connection, place, &recorded)?;
     Ok(place)
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::{
-    column::{MomentColumn, WordColumn},
+    column::{MomentColumn, RowColumns},
     db::writer::WriteContext,
-    error::StoreError,
+    error::{QueryResult, StoreError},
     events::run_end,
+    query,
     tables::{deployment, goals},
 };
 use wf_base::{
@@ -56,8 +57,7 @@ pub(crate) fn claim(
     run: &RunId,
     claim: &ReconciliationClaim,
     now: Moment,
-) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+) -> QueryResult<()> {
     match claim {
         ReconciliationClaim::Look { goal, slot, cause, token, by_backend } => {
             goals::check_leadership(writing, *token)?;
@@ -65,37 +65,29 @@ pub(crate) fn claim(
                 deployment::require_local(writing, goal)?;
             }
             if let Some(slot) = slot {
-                start(writing.connection, run, goal, *slot)
-                    .map_err(failed)?
+                start(writing.connection, run, goal, *slot)?
                     .ok_or_else(|| StoreError::NotDue { goal: goal.to_string(), slot: *slot })?;
             }
-            writing
-                .connection
-                .prepare_cached(
-                    "INSERT INTO reconciliations (run, goal, slot, cause, started_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-                )
-                .and_then(|mut put| {
-                    let (slot, began) = (slot.map(MomentColumn), MomentColumn(now));
-                    put.execute((run.as_str(), goal.as_str(), slot, cause.as_str(), began))
-                })
-                .map(drop)
-                .map_err(failed)
+            let sql = "INSERT INTO reconciliations (run, goal, slot, cause, started_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let (slot, began) = (slot.map(MomentColumn), MomentColumn(now));
+            let values = (run.as_str(), goal.as_str(), slot, cause.as_str(), began);
+            writing.connection.prepare_cached(sql)?.execute(values)?;
+            Ok(())
         }
         ReconciliationClaim::Repair { cycle, by_backend } => {
-            if !by_backend && let Some(goal) = goal_of(writing.connection, cycle).map_err(failed)? {
+            if !by_backend && let Some(goal) = goal_of(writing.connection, cycle)? {
                 deployment::require_local(writing, &goal)?;
             }
             // Two repairs of one goal at once would undo each other.
-            let others = other_repairs(writing.connection, cycle).map_err(failed)?;
-            if !run_end::all_ended(writing, others)? {
-                return Err(StoreError::NotOpen(cycle.clone()));
+            let others = other_repairs(writing.connection, cycle)?;
+            if !run_end::all_ended(writing.connection, others)? {
+                return Err(StoreError::NotOpen(cycle.clone()).into());
             }
             // A check run that waited for the user may be answered after its reconciliation ended.
             let sql = "UPDATE reconciliations SET repair_run = ?2
                        WHERE run = ?1 AND repair_run IS NULL AND (ended IS NULL OR health = 'waiting')";
-            let changed = writing.connection.execute(sql, (cycle.as_str(), run.as_str()));
-            match changed.map_err(failed)? {
-                0 => Err(StoreError::NotOpen(cycle.clone())),
+            match writing.connection.execute(sql, (cycle.as_str(), run.as_str()))? {
+                0 => Err(StoreError::NotOpen(cycle.clone()).into()),
                 _ => Ok(()),
             }
         }
@@ -112,8 +104,7 @@ fn start(connection: &Connection, run: &RunId, goal: &PlanId, slot: Moment) -> r
 
 fn goal_of(connection: &Connection, cycle: &RunId) -> rusqlite::Result<Option<PlanId>> {
     let sql = "SELECT goal FROM reconciliations WHERE run = ?1";
-    let goal = connection.query_row(sql, [cycle.as_str()], |row| row.get::<_, WordColumn<PlanId>>(0));
-    Ok(goal.optional()?.map(|goal| goal.0))
+    query::first(connection, sql, [cycle.as_str()], |row| row.word(0))
 }
 
 /// Returns the repairs of the same goal in other reconciliations that may still run. Those of all others

@@ -3,9 +3,9 @@
 use rusqlite::{Connection, Row};
 
 use crate::{
-    column::{JsonColumn, MomentColumn, WordColumn},
+    column::{JsonColumn, MomentColumn, RowColumns},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     events::run_events,
     log::state_event::{ApprovalUse, StateEvent, StateFact},
     projections::{row_log, uses},
@@ -62,47 +62,49 @@ pub struct ConnectionApprovalUse {
     pub token: Sha256Digest,
 }
 
-impl Store {
+/// The table `connections`.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionTable<S>(pub(crate) S);
+
+impl ConnectionTable<&Store> {
     /// Records a connection, replacing an earlier record of it. A later time of last use is
     /// preserved.
-    pub fn connect(&self, row: ConnectionRow) -> WriteTicket<()> {
-        self.connect_by(row, None)
+    pub fn record(self, row: ConnectionRow) -> WriteTicket<()> {
+        self.record_by(row, None)
     }
 
     /// Records a connection together with the use of the approval that allowed it: both or neither,
     /// and no use twice.
-    pub fn connect_by(
-        &self,
+    pub fn record_by(
+        self,
         row: ConnectionRow,
         approval_use: Option<ConnectionApprovalUse>,
     ) -> WriteTicket<()> {
-        self.job(move |writing| {
+        self.0.job(move |writing| {
             let at = writing.writer.clock.now();
             if let Some(by) = approval_use {
                 record_use(writing, &row.name, by, at)?;
             }
-            row_log::change(writing, at, || {
-                write(writing.connection, &row).map_err(|error| writing.failed(&error))
-            })
+            row_log::change(writing, at, || Ok(write(writing.connection, &row)?))
         })
     }
 
     /// Records that a step used a connection.
-    pub fn connection_used(&self, name: &PlanId, now: Moment) -> WriteTicket<()> {
+    pub fn record_use(self, name: &PlanId, now: Moment) -> WriteTicket<()> {
         let name = name.clone();
-        self.row_job(now, move |writing| {
+        self.0.row_job(now, move |writing| {
             let sql = "UPDATE connections SET last_used = max(coalesce(last_used, ?2), ?2)
                        WHERE name = ?1";
-            let noted = writing.connection.execute(sql, (name.as_str(), MomentColumn(now)));
-            noted.map(drop).map_err(|error| writing.failed(&error))
+            writing.connection.execute(sql, (name.as_str(), MomentColumn(now)))?;
+            Ok(())
         })
     }
 }
 
-impl StoreReader {
+impl ConnectionTable<&StoreReader> {
     /// Returns all connections ever recorded, by name, including removed ones.
-    pub fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
-        self.folded_rows("SELECT * FROM connections ORDER BY name", [], row)
+    pub fn all(self) -> Result<Vec<ConnectionRow>, StoreError> {
+        self.0.folded_rows("SELECT * FROM connections ORDER BY name", [], row)
     }
 }
 
@@ -112,13 +114,11 @@ fn record_use(
     name: &PlanId,
     approval_use: ConnectionApprovalUse,
     at: Moment,
-) -> Result<(), StoreError> {
+) -> QueryResult<()> {
     let ConnectionApprovalUse { nonce, execution, token } = approval_use;
-    let used = uses::read_uses(writing.connection, &nonce).map_err(|error| writing.failed(&error))?;
-    let path = writing.writer.path.clone();
-    let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
+    let used = uses::read_uses(writing.connection, &nonce)?;
     if used.numbers.contains(&execution) {
-        return Err(StoreError::UsedUp { execution, executions: execution });
+        return Err(StoreError::UsedUp { execution, executions: execution }.into());
     }
     let one = ApprovalUse { nonce, execution, token, run: format!("connection:{name}") };
     run_events::add_state_event(writing, &StateEvent { at, fact: StateFact::ConnectionApproved(one) })
@@ -171,27 +171,24 @@ fn write(connection: &Connection, row: &ConnectionRow) -> rusqlite::Result<()> {
 }
 
 fn row(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {
-    let at = |name: &str| -> rusqlite::Result<Option<Moment>> {
-        Ok(row.get::<_, Option<MomentColumn>>(name)?.map(|at| at.0))
-    };
     let failure: Option<String> = row.get("failure")?;
     let message: Option<String> = row.get("message")?;
     Ok(ConnectionRow {
-        name: row.get::<_, WordColumn<_>>("name")?.0,
+        name: row.word("name")?,
         skill: row.get("skill")?,
         folder: row.get("folder")?,
-        digest: row.get::<_, WordColumn<_>>("digest")?.0,
-        auth: row.get::<_, WordColumn<_>>("auth")?.0,
-        state: row.get::<_, WordColumn<_>>("state")?.0,
+        digest: row.word("digest")?,
+        auth: row.word("auth")?,
+        state: row.word("state")?,
         account: row.get("account")?,
-        permissions: row.get::<_, JsonColumn<_>>("permissions")?.0,
-        refs: row.get::<_, JsonColumn<_>>("refs")?.0,
-        created: row.get::<_, MomentColumn>("created")?.0,
-        checked: at("checked")?,
-        token_expires_at: at("token_expires_at")?,
-        refresh_expires_at: at("refresh_expires_at")?,
-        last_refresh: at("last_refresh")?,
-        last_used: at("last_used")?,
+        permissions: row.json("permissions")?,
+        refs: row.json("refs")?,
+        created: row.moment("created")?,
+        checked: row.moment_if("checked")?,
+        token_expires_at: row.moment_if("token_expires_at")?,
+        refresh_expires_at: row.moment_if("refresh_expires_at")?,
+        last_refresh: row.moment_if("last_refresh")?,
+        last_used: row.moment_if("last_used")?,
         failure: failure.map(|kind| (kind, message.unwrap_or_default())),
     })
 }
@@ -227,17 +224,17 @@ mod tests {
             last_used: None,
             failure: None,
         };
-        store.connect(one.clone()).wait().unwrap();
+        store.connections().record(one.clone()).wait().unwrap();
         let reader = store.reader().unwrap();
-        assert_eq!(reader.connections().unwrap(), [one.clone()]);
-        store.connection_used(&name, Moment::from_millis(7)).wait().unwrap();
+        assert_eq!(reader.connections().all().unwrap(), [one.clone()]);
+        store.connections().record_use(&name, Moment::from_millis(7)).wait().unwrap();
         one.state = ConnectionState::Failing;
         one.failure = Some(("token_revoked".into(), "gone".into()));
-        store.connect(one.clone()).wait().unwrap();
+        store.connections().record(one.clone()).wait().unwrap();
         one.last_used = Some(Moment::from_millis(7));
-        assert_eq!(reader.connections().unwrap(), [one.clone()]);
+        assert_eq!(reader.connections().all().unwrap(), [one.clone()]);
         // An older time of use does not replace a later one.
-        store.connection_used(&name, Moment::from_millis(6)).wait().unwrap();
-        assert_eq!(reader.connections().unwrap(), [one]);
+        store.connections().record_use(&name, Moment::from_millis(6)).wait().unwrap();
+        assert_eq!(reader.connections().all().unwrap(), [one]);
     }
 }

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::{
     column::JsonColumn,
-    db::{connect, store::Store, writer::WriteContext},
-    error::StoreError,
+    db::{connect, writer::WriteContext},
+    error::{QueryResult, StoreError},
     events::run_events,
-    files::folder::StoreDurability,
+    files::folder::{StateFolder, StoreDurability},
     log::state_event::{ErasedRows, KEYS, StateEvent, StateFact, TableChange},
     projections::row_log,
 };
@@ -36,19 +36,17 @@ struct CarryingEvent {
 }
 
 /// Erases the rows memory does not have any more from the events that recorded them.
-pub(crate) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+pub(crate) fn erase(writing: &WriteContext<'_>, at: Moment) -> QueryResult<()> {
     // The snapshot before holds the rows, too.
     row_log::renew_snapshot(writing, at)?;
-    let carrying = carrying(writing.connection).map_err(failed)?;
+    let carrying = carrying(writing.connection)?;
     if carrying.is_empty() {
         return Ok(());
     }
     let mut events = Vec::new();
     for CarryingEvent { seq, body, rows_left } in carrying {
         let sql = "UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1";
-        let empty = writing.connection.prepare_cached(sql);
-        empty.and_then(|mut empty| empty.execute((seq, body.bytes()))).map_err(failed)?;
+        writing.connection.prepare_cached(sql)?.execute((seq, body.bytes()))?;
         events.extend(rows_left);
     }
     run_events::add_state_event(writing, &StateEvent { at, fact: StateFact::RowsErased { events } }).map(drop)
@@ -108,22 +106,17 @@ fn strip(tables: &mut BTreeMap<String, TableChange>, table: &str, known: &BTreeS
     stripped
 }
 
-impl Store {
-    /// Overwrites what is left of deleted rows in the files of the database: in free pages, and in the
-    /// write-ahead log. Returns false if another process reads an older state of it, so a part is left.
-    /// Blocks the calling thread.
-    pub fn scrub(&self) -> Result<bool, StoreError> {
-        let path = self.folder().database();
-        let connection = connect::for_writing(self.folder(), StoreDurability::Full)?;
-        let scrubbed = || {
-            // Also what is in memory between the rows of a page would be written.
-            connection.pragma_update(None, "secure_delete", true)?;
-            connection.execute_batch("VACUUM")?;
-            connection.busy_timeout(READERS)?;
-            let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
-            connection.query_row(truncate, [], |row| row.get::<_, i64>(0))
-        };
-        let busy = scrubbed().map_err(|error| StoreError::sqlite(&path, &error))?;
-        Ok(busy == 0)
-    }
+/// Overwrites what is left of deleted rows in the files of a database; false if another process reads an older state.
+pub(crate) fn scrub(folder: &StateFolder) -> Result<bool, StoreError> {
+    let connection = connect::for_writing(folder, StoreDurability::Full)?;
+    let scrubbed = || {
+        // Also what is in memory between the rows of a page would be written.
+        connection.pragma_update(None, "secure_delete", true)?;
+        connection.execute_batch("VACUUM")?;
+        connection.busy_timeout(READERS)?;
+        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+        connection.query_row(truncate, [], |row| row.get::<_, i64>(0))
+    };
+    let busy = scrubbed().map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
+    Ok(busy == 0)
 }

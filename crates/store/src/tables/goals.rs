@@ -1,22 +1,17 @@
 //! The ledger of goals. [`wf_core::goal`] defines the decisions it records.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::{
-    column::{JsonColumn, MomentColumn, WordColumn},
+    column::{JsonColumn, MomentColumn, RowColumns, integer},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
+    query,
     tables::deployment::is_deployed,
 };
-use wf_base::{
-    name::{PlanId, RunId},
-    time::Moment,
-};
-use wf_core::goal::{
-    ActiveReconciliation, GoalLedgerState, OpenSlot, ReconciliationCause, SlotDecision, SlotState,
-    truncate_at,
-};
+use wf_base::{name::PlanId, time::Moment};
+use wf_core::goal::{ActiveReconciliation, GoalLedgerState, OpenSlot, SlotDecision, truncate_at};
 use wf_model::schedule::GoalSchedule;
 
 /// A goal as the ledger names it.
@@ -42,30 +37,15 @@ pub struct GoalRow {
     pub deployment: Option<Value>,
 }
 
-/// The ledger's entry for a scheduled time, or for several in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotRow {
-    /// The scheduled time; the first of several.
-    pub slot: Moment,
-    /// The last of several.
-    pub last: Moment,
-    /// The number of scheduled times.
-    pub count: u64,
-    pub state: SlotState,
-    pub cause: ReconciliationCause,
-    /// The reason why it was not started, or was late.
-    pub reason: String,
-    /// The time of the decision.
-    pub at: Moment,
-    /// The first run of its reconciliation.
-    pub run: Option<RunId>,
-}
+/// The tables `goals` and `daemon_leases`.
+#[derive(Clone, Copy, Debug)]
+pub struct GoalTable<S>(pub(crate) S);
 
-impl Store {
+impl GoalTable<&Store> {
     /// Takes the lead in deciding about scheduled times; returns the token to do so under. The
     /// previous leader can decide no more.
-    pub fn take_leadership(&self, pid: u32, now: Moment) -> WriteTicket<u64> {
-        self.sql(move |writing| {
+    pub fn take_leadership(self, pid: u32, now: Moment) -> WriteTicket<u64> {
+        self.0.job(move |writing| {
             let sql = "INSERT INTO daemon_leases (token, pid, acquired_at)
                        SELECT coalesce(max(token), 0) + 1, ?1, ?2 FROM daemon_leases RETURNING token";
             let token: i64 = writing.connection.query_row(sql, (pid, MomentColumn(now)), |row| row.get(0))?;
@@ -80,173 +60,100 @@ impl Store {
     /// meanwhile, nothing is written and the result is false; so it is for a daemon if the goal is deployed. Under a token that
     /// is not the newest it is refused with [`StoreError::Superseded`].
     pub fn record_decision(
-        &self,
+        self,
         goal: LedgerGoal,
         after: Option<Moment>,
         decision: SlotDecision,
         token: Option<u64>,
         now: Moment,
     ) -> WriteTicket<bool> {
-        self.row_job(now, move |writing| {
+        self.0.row_job(now, move |writing| {
             check_leadership(writing, token)?;
-            let failed = |error| writing.failed(&error);
-            if token.is_some() && is_deployed(writing.connection, &goal.id).map_err(failed)? {
+            if token.is_some() && is_deployed(writing.connection, &goal.id)? {
                 return Ok(false);
             }
-            write(writing, &goal, after, &decision, now).map_err(|error| writing.failed(&error))
+            Ok(write(writing.connection, &goal, after, &decision, now)?)
         })
     }
 
     /// Pauses a goal, if it is not paused; returns false if it was.
-    pub fn pause_goal(&self, goal: &PlanId, reason: &str, now: Moment) -> WriteTicket<bool> {
+    pub fn pause(self, goal: &PlanId, reason: &str, now: Moment) -> WriteTicket<bool> {
         let (goal, reason) = (goal.clone(), reason.to_owned());
-        self.row_job(now, move |writing| {
-            pause(writing.connection, &goal, &reason, now).map_err(|error| writing.failed(&error))
-        })
+        self.0.row_job(now, move |writing| Ok(pause(writing.connection, &goal, &reason, now)?))
     }
 
     /// Ends the pause of a goal; returns false if it was not paused. The scheduled times in the
     /// pause must have been accounted for.
-    pub fn resume_goal(&self, goal: &PlanId, now: Moment) -> WriteTicket<bool> {
+    pub fn resume(self, goal: &PlanId, now: Moment) -> WriteTicket<bool> {
         let goal = goal.clone();
-        self.row_job(now, move |writing| {
+        self.0.row_job(now, move |writing| {
             let sql = "UPDATE goals SET paused_at = NULL, reason = '', resumed_at = ?2
                        WHERE id = ?1 AND paused_at IS NOT NULL";
             let values = (goal.as_str(), MomentColumn(now));
-            let changed = writing.connection.execute(sql, values);
-            changed.map(|changed| changed > 0).map_err(|error| writing.failed(&error))
+            Ok(writing.connection.execute(sql, values)? > 0)
         })
     }
 }
 
-impl StoreReader {
+impl GoalTable<&StoreReader> {
     /// Returns the ledger's knowledge of a goal; `None` if it was never considered.
-    pub fn known(&self, goal: &PlanId) -> Result<Option<GoalLedgerState>, StoreError> {
-        self.fold_rows()?;
-        known(self.connection(), goal).map_err(|error| self.failed(&error))
+    pub fn ledger(self, goal: &PlanId) -> Result<Option<GoalLedgerState>, StoreError> {
+        self.0.fold_rows()?;
+        self.0.query(|connection| known(connection, goal))
     }
 
     /// Returns the time a goal was last resumed; `None`: never.
-    pub fn resumed(&self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
+    pub fn resumed_at(self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT resumed_at FROM goals WHERE id = ?1 AND resumed_at IS NOT NULL";
-        let found = self.folded_rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>(0))?;
-        Ok(found.first().map(|at| at.0))
+        self.0.folded_first(sql, [goal.as_str()], |row| row.moment(0))
     }
 
     /// Returns the goals known to the ledger, by id.
-    pub fn goals(&self) -> Result<Vec<GoalRow>, StoreError> {
+    pub fn all(self) -> Result<Vec<GoalRow>, StoreError> {
         let sql = "SELECT id, path, decided_until, paused_at, reason, deployment FROM goals ORDER BY id";
-        self.folded_rows(sql, [], |row| {
-            let paused: Option<MomentColumn> = row.get("paused_at")?;
-            let reason: String = row.get("reason")?;
+        self.0.folded_rows(sql, [], |row| {
+            let reason = row.get("reason")?;
             Ok(GoalRow {
-                id: row.get::<_, WordColumn<_>>("id")?.0,
+                id: row.word("id")?,
                 path: row.get("path")?,
-                decided: row.get::<_, MomentColumn>("decided_until")?.0,
-                paused: paused.map(|at| (at.0, reason)),
-                deployment: row.get::<_, Option<JsonColumn<_>>>("deployment")?.map(|json| json.0),
+                decided: row.moment("decided_until")?,
+                paused: row.moment_if("paused_at")?.map(|at| (at, reason)),
+                deployment: row.json_if("deployment")?,
             })
         })
     }
 
-    /// Returns the scheduled times of a goal in the ledger between two instants, in order; `None`:
-    /// without end.
-    pub fn slots(
-        &self,
-        goal: &PlanId,
-        from: Option<Moment>,
-        to: Option<Moment>,
-    ) -> Result<Vec<SlotRow>, StoreError> {
-        let sql = "SELECT * FROM slots WHERE goal = ?1 AND last_slot >= ?2 AND slot <= ?3 ORDER BY slot";
-        let from = from.map_or(i64::MIN, Moment::millis);
-        let to = to.map_or(i64::MAX, Moment::millis);
-        self.folded_rows(sql, (goal.as_str(), from, to), slot_row)
-    }
-
-    /// Returns the latest scheduled times of a goal in the ledger, in order.
-    pub fn latest_slots(&self, goal: &PlanId, limit: usize) -> Result<Vec<SlotRow>, StoreError> {
-        let sql = "SELECT * FROM slots WHERE goal = ?1 ORDER BY slot DESC LIMIT ?2";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut rows = self.folded_rows(sql, (goal.as_str(), limit), slot_row)?;
-        rows.reverse();
-        Ok(rows)
-    }
-
-    /// Returns the number of scheduled times of a goal by state.
-    pub fn slot_counts(&self, goal: &PlanId) -> Result<Vec<(SlotState, u64)>, StoreError> {
-        let sql = "SELECT state, sum(count) AS n FROM slots WHERE goal = ?1 GROUP BY state";
-        self.folded_rows(sql, [goal.as_str()], |row| {
-            let n: i64 = row.get("n")?;
-            Ok((row.get::<_, WordColumn<_>>("state")?.0, n.unsigned_abs()))
-        })
-    }
-
     /// Returns the newest token for decisions, its process, and the time it was issued.
-    pub fn leader(&self) -> Result<Option<(u64, u32, Moment)>, StoreError> {
+    pub fn leader(self) -> Result<Option<(u64, u32, Moment)>, StoreError> {
         let sql = "SELECT token, pid, acquired_at FROM daemon_leases ORDER BY token DESC LIMIT 1";
-        let found = self.rows(sql, [], |row| {
+        self.0.query_one(sql, [], |row| {
             let token: i64 = row.get(0)?;
-            Ok((token.unsigned_abs(), row.get(1)?, row.get::<_, MomentColumn>(2)?.0))
-        })?;
-        Ok(found.into_iter().next())
-    }
-
-    /// Reads rows of the recorded tables, as the log yields them.
-    pub(super) fn folded_rows<T>(
-        &self,
-        sql: &str,
-        values: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        self.fold_rows()?;
-        self.rows(sql, values, read)
-    }
-
-    /// Ensures that the projections of this reader have all the log holds about the runs a query over the
-    /// recorded tables yields.
-    pub(super) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
-        self.fold_heads()?;
-        let runs = self.folded_rows(sql, values, |row| row.get::<_, String>(0).map(RunId::from_stored))?;
-        runs.iter().try_for_each(|run| self.fold(run))
-    }
-
-    pub(crate) fn rows<T>(
-        &self,
-        sql: &str,
-        values: impl Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
-        all(self.connection(), sql, values, read).map_err(|error| self.failed(&error))
+            Ok((token.unsigned_abs(), row.get(1)?, row.moment(2)?))
+        })
     }
 }
 
 /// Refuses a token that is not the newest.
-pub(super) fn check_leadership(writing: &WriteContext<'_>, token: Option<u64>) -> Result<(), StoreError> {
+pub(super) fn check_leadership(writing: &WriteContext<'_>, token: Option<u64>) -> QueryResult<()> {
     let Some(token) = token else { return Ok(()) };
     let sql = "SELECT token, pid FROM daemon_leases ORDER BY token DESC LIMIT 1";
-    let newest: Option<(i64, u32)> = writing
-        .connection
-        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()
-        .map_err(|error| writing.failed(&error))?;
+    let newest: Option<(i64, u32)> =
+        writing.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     match newest {
-        Some((newest, by)) if newest.unsigned_abs() != token => Err(StoreError::Superseded { by }),
+        Some((newest, by)) if newest.unsigned_abs() != token => Err(StoreError::Superseded { by }.into()),
         _ => Ok(()),
     }
 }
 
 fn write(
-    writing: &WriteContext<'_>,
+    connection: &Connection,
     goal: &LedgerGoal,
     after: Option<Moment>,
     decision: &SlotDecision,
     now: Moment,
 ) -> rusqlite::Result<bool> {
-    let connection = writing.connection;
     let sql = "SELECT decided_until FROM goals WHERE id = ?1";
-    let found: Option<MomentColumn> =
-        connection.query_row(sql, [goal.id.as_str()], |row| row.get(0)).optional()?;
-    if found.map(|at| at.0) != after {
+    if query::first(connection, sql, [goal.id.as_str()], |row| row.moment(0))? != after {
         return Ok(false);
     }
     if after.is_some_and(|after| decision.decided_until < after) {
@@ -277,7 +184,7 @@ fn write(
             goal.id.as_str(),
             MomentColumn(row.slot),
             MomentColumn(row.last),
-            i64::try_from(row.count).unwrap_or(i64::MAX),
+            integer(row.count),
             row.state.as_str(),
             row.cause.as_str(),
             &row.reason,
@@ -296,11 +203,11 @@ fn remove_future_slots(connection: &Connection, goal: &PlanId, decided: Moment) 
     };
     let sql = "SELECT slot FROM slots WHERE goal = ?1 AND slot <= ?2 AND last_slot > ?2 AND count > 1";
     let values = (goal.as_str(), MomentColumn(decided));
-    for first in all(connection, sql, values, |row| row.get::<_, MomentColumn>(0))? {
-        let (last, count) = truncate_at(&timing, first.0, decided);
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
+    for first in query::all(connection, sql, values, |row| row.moment(0))? {
+        let (last, count) = truncate_at(&timing, first, decided);
+        let count = integer(count);
         let sql = "UPDATE slots SET last_slot = ?3, count = ?4 WHERE goal = ?1 AND slot = ?2";
-        connection.execute(sql, (goal.as_str(), first, MomentColumn(last), count))?;
+        connection.execute(sql, (goal.as_str(), MomentColumn(first), MomentColumn(last), count))?;
     }
     Ok(())
 }
@@ -320,12 +227,11 @@ pub(crate) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<
     let head = connection
         .prepare_cached(sql)?
         .query_row([goal.as_str()], |row| {
-            let reason: String = row.get("reason")?;
-            let paused: Option<MomentColumn> = row.get("paused_at")?;
+            let reason = row.get("reason")?;
             Ok(GoalLedgerState {
                 timing: serde_json::from_str(&row.get::<_, String>("timing")?).ok(),
-                decided_until: row.get::<_, MomentColumn>("decided_until")?.0,
-                paused: paused.map(|at| (at.0, reason)),
+                decided_until: row.moment("decided_until")?,
+                paused: row.moment_if("paused_at")?.map(|at| (at, reason)),
                 open_slots: Vec::new(),
                 active: Vec::new(),
                 unaccounted_starts: Vec::new(),
@@ -337,50 +243,20 @@ pub(crate) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<
     };
     let sql = "SELECT slot, state, cause, at FROM slots
                WHERE goal = ?1 AND state IN ('due', 'queued') ORDER BY slot";
-    known.open_slots = all(connection, sql, [goal.as_str()], |row| {
+    known.open_slots = query::all(connection, sql, [goal.as_str()], |row| {
         Ok(OpenSlot {
-            slot: row.get::<_, MomentColumn>("slot")?.0,
-            state: row.get::<_, WordColumn<_>>("state")?.0,
-            cause: row.get::<_, WordColumn<_>>("cause")?.0,
-            at: row.get::<_, MomentColumn>("at")?.0,
+            slot: row.moment("slot")?,
+            state: row.word("state")?,
+            cause: row.word("cause")?,
+            at: row.moment("at")?,
         })
     })?;
     let sql = "SELECT slot, run FROM reconciliations WHERE goal = ?1 AND ended IS NULL ORDER BY slot, run";
-    known.active = all(connection, sql, [goal.as_str()], |row| {
-        let slot: Option<MomentColumn> = row.get("slot")?;
-        Ok(ActiveReconciliation {
-            slot: slot.map(|at| at.0),
-            run: RunId::from_stored(row.get::<_, String>("run")?),
-        })
+    known.active = query::all(connection, sql, [goal.as_str()], |row| {
+        Ok(ActiveReconciliation { slot: row.moment_if("slot")?, run: row.run("run")? })
     })?;
     let sql = "SELECT slot FROM slots WHERE goal = ?1 AND slot > ?2 AND state = 'started'";
     let after = (goal.as_str(), MomentColumn(known.decided_until));
-    known.unaccounted_starts =
-        all(connection, sql, after, |row| row.get::<_, MomentColumn>(0).map(|at| at.0))?;
+    known.unaccounted_starts = query::all(connection, sql, after, |row| row.moment(0))?;
     Ok(Some(known))
-}
-
-pub(super) fn slot_row(row: &Row<'_>) -> rusqlite::Result<SlotRow> {
-    let count: i64 = row.get("count")?;
-    let run: Option<String> = row.get("run")?;
-    Ok(SlotRow {
-        slot: row.get::<_, MomentColumn>("slot")?.0,
-        last: row.get::<_, MomentColumn>("last_slot")?.0,
-        count: count.unsigned_abs(),
-        state: row.get::<_, WordColumn<_>>("state")?.0,
-        cause: row.get::<_, WordColumn<_>>("cause")?.0,
-        reason: row.get("reason")?,
-        at: row.get::<_, MomentColumn>("at")?.0,
-        run: run.map(RunId::from_stored),
-    })
-}
-
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    values: impl Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    statement.query_map(values, read)?.collect()
 }

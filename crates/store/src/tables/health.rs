@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, Row};
 
 use crate::{
-    db::{queue::WriterQueue, reader::StoreReader, store::Store, ticket::WriteTicket},
+    db::{queue::WriterQueue, reader::StoreReader, ticket::WriteTicket},
     error::StoreError,
+    query,
 };
 use wf_base::{keyword::Keyword, time::Moment};
 use wf_core::health::{BreakerChange, CallEnd, CallTarget, OpenBreaker, TargetHealth, TargetKind};
@@ -18,14 +19,7 @@ const COLUMNS: &str = "kind, name, failures, open_until, succeeded_at, failed_at
 /// processes go by the same rows.
 #[derive(Clone, Debug)]
 pub struct CallLedger {
-    queue: WriterQueue,
-}
-
-impl Store {
-    /// Returns the ledger of calls. It outlives the store, and then fails.
-    pub fn call_ledger(&self) -> CallLedger {
-        CallLedger { queue: self.queue() }
-    }
+    pub(crate) queue: WriterQueue,
 }
 
 impl CallLedger {
@@ -46,36 +40,29 @@ impl CallLedger {
         D: FnOnce(&mut TargetHealth, Moment) -> T + Send + 'static,
     {
         self.queue.send(move |writing| {
-            let changed = || {
-                let before = load(writing.connection, &target)?;
-                let mut health = before.clone();
-                let decided = decide(&mut health, writing.writer.clock.now());
-                if health != before {
-                    save(writing.connection, &target, &health)?;
-                }
-                Ok(decided)
-            };
-            changed().map_err(|error| writing.failed(&error))
+            let before = load(writing.connection, &target)?;
+            let mut health = before.clone();
+            let decided = decide(&mut health, writing.writer.clock.now());
+            if health != before {
+                save(writing.connection, &target, &health)?;
+            }
+            Ok(decided)
         })
     }
 }
 
-impl StoreReader {
-    /// Returns the health of all targets called. Kinds a later version adds are left out.
-    pub fn health(&self) -> Result<BTreeMap<CallTarget, TargetHealth>, StoreError> {
-        let pair = |row: &Row<'_>| {
-            let kind = TargetKind::from_word(row.get_ref(0)?.as_str()?);
-            kind.map(|kind| Ok((CallTarget { kind, name: row.get(1)? }, read(row)?))).transpose()
-        };
-        let rows = self.all(&format!("SELECT {COLUMNS} FROM call_health"), (), pair)?;
-        Ok(rows.into_iter().flatten().collect())
-    }
+pub(crate) fn read_all(reader: &StoreReader) -> Result<BTreeMap<CallTarget, TargetHealth>, StoreError> {
+    let pair = |row: &Row<'_>| {
+        let kind = TargetKind::from_word(row.get_ref(0)?.as_str()?);
+        kind.map(|kind| Ok((CallTarget { kind, name: row.get(1)? }, read(row)?))).transpose()
+    };
+    let rows = reader.all(&format!("SELECT {COLUMNS} FROM call_health"), (), pair)?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 fn load(connection: &Connection, target: &CallTarget) -> rusqlite::Result<TargetHealth> {
     let sql = format!("SELECT {COLUMNS} FROM call_health WHERE kind = ?1 AND name = ?2");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let found = statement.query_row((target.kind.as_str(), &target.name), read).optional()?;
+    let found = query::first(connection, &sql, (target.kind.as_str(), &target.name), read)?;
     Ok(found.unwrap_or_default())
 }
 

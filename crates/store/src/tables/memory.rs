@@ -3,10 +3,11 @@
 use rusqlite::{Connection, Params, Row};
 
 use crate::{
-    column::{MomentColumn, WordColumn},
+    column::{MomentColumn, RowColumns},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket},
     error::StoreError,
     projections::row_log,
+    query,
     tables::{
         erase::{self, MEMORY},
         notes,
@@ -27,11 +28,15 @@ pub enum MegramSelection {
     Id(String),
 }
 
-impl Store {
+/// The tables `megrams` and `notes`.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryTable<S>(pub(crate) S);
+
+impl MemoryTable<&Store> {
     /// Remembers megrams, all or none; returns the number of new ones. A known one stays as it is, so a
     /// resumed run may write the same again. Never blocks; the ticket need not be awaited.
-    pub fn remember(&self, megrams: Vec<Megram>) -> WriteTicket<usize> {
-        self.row_sql(move |connection| {
+    pub fn remember(self, megrams: Vec<Megram>) -> WriteTicket<usize> {
+        self.0.row_sql(move |connection| {
             let mut new = 0;
             for megram in &megrams {
                 new += insert(connection, megram)?;
@@ -41,8 +46,8 @@ impl Store {
     }
 
     /// Adds a bundle, all or nothing; returns the numbers of new megrams and new notes.
-    pub fn import(&self, bundle: MemoryBundle) -> WriteTicket<(usize, usize)> {
-        self.row_sql(move |connection| {
+    pub fn import(self, bundle: MemoryBundle) -> WriteTicket<(usize, usize)> {
+        self.0.row_sql(move |connection| {
             let (mut megrams, mut new_notes) = (0, 0);
             for megram in &bundle.megrams {
                 megrams += insert(connection, megram)?;
@@ -55,17 +60,17 @@ impl Store {
     }
 
     /// Writes a claim as a person confirmed it; returns 0 if it is no claim any more.
-    pub fn confirm_claim(&self, megram: &Megram) -> WriteTicket<usize> {
+    pub fn confirm_claim(self, megram: &Megram) -> WriteTicket<usize> {
         let values = (megram.id.to_string(), megram.level.as_str(), megram.k);
-        self.row_sql(move |connection| {
+        self.0.row_sql(move |connection| {
             let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1 AND level = 'claim'";
             connection.prepare_cached(sql)?.execute(values)
         })
     }
 
     /// Records that megrams were given to a planner.
-    pub fn recall(&self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
-        self.row_sql(move |connection| {
+    pub fn recall(self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
+        self.0.row_sql(move |connection| {
             let sql = "UPDATE megrams SET recalled = max(ifnull(recalled, ?2), ?2) WHERE id = ?1";
             let mut statement = connection.prepare_cached(sql)?;
             for id in &ids {
@@ -77,13 +82,12 @@ impl Store {
 
     /// Forgets megrams and notes, and erases from the log what memory does not have any more; returns the number of
     /// those it had. [`Store::scrub`] overwrites what is left in the files.
-    pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
-        self.job(move |writing| {
+    pub fn forget(self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
+        self.0.job(move |writing| {
             let at = writing.writer.clock.now();
             let gone = row_log::change(writing, at, || {
-                let gone = MEMORY.map(|table| delete(writing.connection, table, &ids));
-                let gone: rusqlite::Result<Vec<usize>> = gone.into_iter().collect();
-                gone.map(|gone| gone.iter().sum()).map_err(|error| writing.failed(&error))
+                let [megrams, notes] = MEMORY.map(|table| delete(writing.connection, table, &ids));
+                Ok(megrams? + notes?)
             })?;
             erase::erase(writing, at)?;
             Ok(gone)
@@ -92,8 +96,8 @@ impl Store {
 
     /// Runs the Dreamer in one transaction: concurrent writes come before or after it. Returns the
     /// result.
-    pub fn dream(&self, now: Moment) -> WriteTicket<DreamChanges> {
-        self.row_sql(move |connection| {
+    pub fn dream(self, now: Moment) -> WriteTicket<DreamChanges> {
+        self.0.row_sql(move |connection| {
             let dreamt = dream(&select(connection, &MegramSelection::All)?, now);
             let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1";
             for id in &dreamt.demote {
@@ -109,11 +113,11 @@ impl Store {
     }
 }
 
-impl StoreReader {
+impl MemoryTable<&StoreReader> {
     /// Returns the remembered megrams, oldest first.
-    pub fn memory(&self, selection: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
-        self.fold_rows()?;
-        select(self.connection(), selection).map_err(|error| self.failed(&error))
+    pub fn megrams(self, selection: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
+        self.0.fold_rows()?;
+        self.0.query(|connection| select(connection, selection))
     }
 }
 
@@ -166,19 +170,18 @@ fn select(connection: &Connection, selection: &MegramSelection) -> rusqlite::Res
 
 fn all(connection: &Connection, only: &str, values: impl Params) -> rusqlite::Result<Vec<Megram>> {
     let sql = format!("SELECT * FROM megrams WHERE {only} ORDER BY created, id");
-    let mut statement = connection.prepare_cached(&sql)?;
-    statement.query_map(values, read)?.collect()
+    query::all(connection, &sql, values, read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Megram> {
     Ok(Megram {
-        id: row.get::<_, WordColumn<Sha256Digest>>("id")?.0,
-        level: row.get::<_, WordColumn<_>>("level")?.0,
-        created: row.get::<_, MomentColumn>("created")?.0,
-        recalled: row.get::<_, Option<MomentColumn>>("recalled")?.map(|at| at.0),
+        id: row.word("id")?,
+        level: row.word("level")?,
+        created: row.moment("created")?,
+        recalled: row.moment_if("recalled")?,
         tags: MegramTags { space: row.get("space")?, entity: row.get("entity")? },
         content: row.get("content")?,
-        state: row.get::<_, WordColumn<_>>("state")?.0,
+        state: row.word("state")?,
         f: row.get("f")?,
         sigma: row.get("sigma")?,
         k: row.get("k")?,

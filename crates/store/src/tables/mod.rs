@@ -1,7 +1,7 @@
 //! The records of what outlives a run or is none, and the batch of a run, which touches them. Each file has the jobs and the
 //! queries of one table or few.
 //!
-//! - Goals: `goals`, `claim`, `cycles`, `backfill`, `deployment`, `outbox`, `opinions`.
+//! - Goals: `goals`, `slots`, `reconciliations`, `claim`, `backfill`, `deployment`, `outbox`, `opinions`.
 //! - Memory: `memory`, `notes`, and `erase`, which removes the texts for good.
 //! - People: `answers`, `suggestions`, `sessions`.
 //! - Services: `connections`, `health`.
@@ -17,7 +17,6 @@ pub(crate) mod backfill;
 pub(crate) mod batch;
 pub(crate) mod claim;
 pub(crate) mod connections;
-pub(crate) mod cycles;
 pub(crate) mod deployment;
 pub(crate) mod erase;
 pub(crate) mod goals;
@@ -26,6 +25,8 @@ pub(crate) mod memory;
 pub(crate) mod notes;
 pub(crate) mod opinions;
 pub(crate) mod outbox;
+pub(crate) mod reconciliations;
 pub(crate) mod sessions;
+pub(crate) mod slots;
 pub(crate) mod suggestions;
 pub(crate) mod undo;

@@ -3,12 +3,14 @@
 //! The index is a temporary table of the connection searching, built from the notes as the log yields them. So
 //! nothing in the files can hide a note or show another, and a note that is forgotten leaves no word behind.
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 
 use crate::{
-    column::{JsonColumn, MomentColumn},
+    column::{JsonColumn, MomentColumn, RowColumns},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket},
     error::StoreError,
+    query,
+    tables::memory::MemoryTable,
 };
 use wf_base::time::Moment;
 use wf_core::memory::{MemoryNote, NoteMatch, NoteQuery, StepDecision, prefer};
@@ -23,11 +25,11 @@ const INDEX: &str = "DROP TABLE IF EXISTS temp.note_words;
 /// The number of matches read: ranking chooses among them.
 const MATCHES: i64 = 1000;
 
-impl Store {
+impl MemoryTable<&Store> {
     /// Adds notes, all or none; returns the number of new ones. A known one stays as it is, so a resumed run may
     /// write the same again.
-    pub fn add_notes(&self, notes: Vec<MemoryNote>) -> WriteTicket<usize> {
-        self.row_sql(move |connection| {
+    pub fn add_notes(self, notes: Vec<MemoryNote>) -> WriteTicket<usize> {
+        self.0.row_sql(move |connection| {
             let mut new = 0;
             for note in &notes {
                 new += insert(connection, note)?;
@@ -37,8 +39,8 @@ impl Store {
     }
 
     /// Counts a decision of people towards the preferences following from it, once.
-    pub fn note_decision(&self, decision: StepDecision, at: Moment) -> WriteTicket<usize> {
-        self.row_sql(move |connection| {
+    pub fn note_decision(self, decision: StepDecision, at: Moment) -> WriteTicket<usize> {
+        self.0.row_sql(move |connection| {
             let changed = prefer(&select(connection)?, &decision, at);
             for note in &changed {
                 write(connection, "INSERT OR REPLACE", note)?;
@@ -48,25 +50,25 @@ impl Store {
     }
 
     /// Replaces a note by one with the same id.
-    pub fn replace_note(&self, note: MemoryNote) -> WriteTicket<usize> {
-        self.row_sql(move |connection| write(connection, "INSERT OR REPLACE", &note))
+    pub fn replace_note(self, note: MemoryNote) -> WriteTicket<usize> {
+        self.0.row_sql(move |connection| write(connection, "INSERT OR REPLACE", &note))
     }
 }
 
-impl StoreReader {
+impl MemoryTable<&StoreReader> {
     /// Returns all notes, oldest first.
-    pub fn notes(&self) -> Result<Vec<MemoryNote>, StoreError> {
-        self.fold_rows()?;
-        select(self.connection()).map_err(|error| self.failed(&error))
+    pub fn notes(self) -> Result<Vec<MemoryNote>, StoreError> {
+        self.0.fold_rows()?;
+        self.0.query(select)
     }
 
     /// Returns the notes a query finds, with the weight of its words: without words, all of that part of memory.
-    pub fn find_notes(&self, query: &NoteQuery) -> Result<Vec<NoteMatch>, StoreError> {
+    pub fn find_notes(self, query: &NoteQuery) -> Result<Vec<NoteMatch>, StoreError> {
         let mut found = match query.expression() {
             None => self.notes()?.into_iter().map(|note| NoteMatch { note, weight: 0.0 }).collect(),
             Some(words) => {
-                self.fold_rows()?;
-                matches(self.connection(), &words).map_err(|error| self.failed(&error))?
+                self.0.fold_rows()?;
+                self.0.query(|connection| matches(connection, &words))?
             }
         };
         found.retain(|one| query.admits(&one.note));
@@ -77,10 +79,10 @@ impl StoreReader {
 /// Adds a note unless it is known; returns the number of new ones. One somebody vouches for replaces a claim of a file
 /// nobody confirmed.
 pub(crate) fn insert(connection: &Connection, note: &MemoryNote) -> rusqlite::Result<usize> {
-    let mut known = connection.prepare_cached("SELECT note FROM notes WHERE id = ?1")?;
-    let known = known.query_row([note.id.to_string()], |row| row.get::<_, JsonColumn<MemoryNote>>(0));
-    match known.optional()? {
-        Some(JsonColumn(known)) if known.is_claim() && known.confirmed.is_none() && !note.is_claim() => {
+    let sql = "SELECT note FROM notes WHERE id = ?1";
+    let known: Option<MemoryNote> = query::first(connection, sql, [note.id.to_string()], |row| row.json(0))?;
+    match known {
+        Some(known) if known.is_claim() && known.confirmed.is_none() && !note.is_claim() => {
             write(connection, "INSERT OR REPLACE", note)
         }
         Some(_) => Ok(0),
@@ -95,9 +97,7 @@ fn write(connection: &Connection, verb: &str, note: &MemoryNote) -> rusqlite::Re
 }
 
 fn select(connection: &Connection) -> rusqlite::Result<Vec<MemoryNote>> {
-    let mut statement = connection.prepare_cached("SELECT note FROM notes ORDER BY created, id")?;
-    let notes = statement.query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|note| note.0))?;
-    notes.collect()
+    query::all(connection, "SELECT note FROM notes ORDER BY created, id", [], |row| row.json(0))
 }
 
 fn matches(connection: &Connection, words: &str) -> rusqlite::Result<Vec<NoteMatch>> {
@@ -105,8 +105,7 @@ fn matches(connection: &Connection, words: &str) -> rusqlite::Result<Vec<NoteMat
     let sql = "SELECT note, -bm25(note_words) FROM temp.note_words JOIN notes USING (id)
                WHERE note_words MATCH ?1 ORDER BY bm25(note_words), id LIMIT ?2";
     let mut statement = connection.prepare(sql)?;
-    let found = statement.query_map((words, MATCHES), |row| {
-        Ok(NoteMatch { note: row.get::<_, JsonColumn<_>>(0)?.0, weight: row.get(1)? })
-    })?;
+    let found = statement
+        .query_map((words, MATCHES), |row| Ok(NoteMatch { note: row.json(0)?, weight: row.get(1)? }))?;
     found.collect()
 }

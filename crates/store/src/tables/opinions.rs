@@ -1,28 +1,19 @@
-//! The feedback on repairs of goals, and the withdrawals of approvals.
+//! The feedback on repairs of goals.
 
 use rusqlite::Row;
 
 use crate::{
-    column::{MomentColumn, WordColumn},
+    column::{MomentColumn, RowColumns, integer},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket},
     error::StoreError,
-    events::run_events,
-    log::{
-        state_event,
-        state_event::{StateEvent, StateFact, WithdrawnApproval},
-        tail::LogPosition,
-    },
-    tables::answers::DENIED,
+    tables::{answers::DENIED, reconciliations::ReconciliationTable},
     views::view::RunState,
 };
 use wf_base::{
     name::{PlanId, RunId},
     time::Moment,
 };
-use wf_core::{
-    goal::{ApprovalWithdrawal, RepairOpinion},
-    machine::RunOutcome,
-};
+use wf_core::{goal::RepairOpinion, machine::RunOutcome};
 
 /// The feedback of a user on a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +49,11 @@ impl RepairRow {
     }
 }
 
-impl Store {
+impl ReconciliationTable<&Store> {
     /// Records feedback on a repair, replacing earlier feedback. Returns false if the same feedback
     /// was given before, by any user.
-    pub fn feedback(&self, feedback: RepairFeedback) -> WriteTicket<bool> {
-        self.row_job(feedback.at, move |writing| {
+    pub fn give_feedback(self, feedback: RepairFeedback) -> WriteTicket<bool> {
+        self.0.row_job(feedback.at, move |writing| {
             let sql = "INSERT INTO feedback (run, goal, opinion, note, who, at)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                        ON CONFLICT DO UPDATE SET opinion = excluded.opinion,
@@ -76,31 +67,15 @@ impl Store {
                 &feedback.who,
                 MomentColumn(feedback.at),
             );
-            let changed = writing.connection.execute(sql, values);
-            changed.map(|changed| changed > 0).map_err(|error| writing.failed(&error))
-        })
-    }
-
-    /// Withdraws a standing approval; returns the position in the log, unless already withdrawn.
-    pub fn withdraw(&self, withdrawn: WithdrawnApproval) -> WriteTicket<Option<LogPosition>> {
-        self.job(move |writing| {
-            let known = state_event::all(writing.connection);
-            let known = known.map_err(|error| writing.failed(&error))?;
-            let mut known = known.iter().flat_map(|event| event.fact.withdrawals());
-            if known.any(|one| one.nonce == withdrawn.nonce) {
-                return Ok(None);
-            }
-            let at = withdrawn.since;
-            let fact = StateFact::ApprovalWithdrawn(withdrawn);
-            run_events::add_state_event(writing, &StateEvent { at, fact }).map(Some)
+            Ok(writing.connection.execute(sql, values)? > 0)
         })
     }
 }
 
-impl StoreReader {
+impl ReconciliationTable<&StoreReader> {
     /// Returns the latest repairs of a goal not pruned, newest first.
-    pub fn repairs(&self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
-        self.fold_runs(
+    pub fn repairs(self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
+        self.0.fold_runs(
             "SELECT repair_run FROM reconciliations WHERE goal = ?1 AND repair_run IS NOT NULL",
             [goal.as_str()],
         )?;
@@ -116,39 +91,28 @@ impl StoreReader {
                    FROM reconciliations JOIN runs ON runs.id = reconciliations.repair_run
                    LEFT JOIN feedback ON feedback.run = runs.id
                    WHERE reconciliations.goal = ?1 ORDER BY runs.key DESC LIMIT ?3";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.folded_rows(sql, (goal.as_str(), DENIED, limit), repair)
-    }
-
-    /// Returns the withdrawn standing approvals of a goal.
-    pub fn withdrawals(&self, goal: &PlanId) -> Result<Vec<ApprovalWithdrawal>, StoreError> {
-        self.fold_heads()?;
-        let sql = "SELECT nonce, at FROM revoked_approvals WHERE goal = ?1 ORDER BY at, nonce";
-        self.rows(sql, [goal.as_str()], |row| {
-            Ok(ApprovalWithdrawal { nonce: row.get("nonce")?, at: row.get::<_, MomentColumn>("at")?.0 })
-        })
+        self.0.folded_rows(sql, (goal.as_str(), DENIED, integer(limit)), repair)
     }
 }
 
 fn repair(row: &Row<'_>) -> rusqlite::Result<RepairRow> {
-    let run = RunId::from_stored(row.get::<_, String>(0)?);
-    let outcome: Option<WordColumn<RunOutcome>> = row.get(2)?;
-    let opinion: Option<WordColumn<RepairOpinion>> = row.get(4)?;
-    let feedback = match opinion {
+    let run = row.run(0)?;
+    let outcome: Option<RunOutcome> = row.word_if(2)?;
+    let feedback = match row.word_if(4)? {
         None => None,
-        Some(WordColumn(opinion)) => Some(RepairFeedback {
+        Some(opinion) => Some(RepairFeedback {
             run: run.clone(),
-            goal: row.get::<_, WordColumn<_>>(3)?.0,
+            goal: row.word(3)?,
             opinion,
             note: row.get(5)?,
             who: row.get(6)?,
-            at: row.get::<_, MomentColumn>(7)?.0,
+            at: row.moment(7)?,
         }),
     };
     Ok(RepairRow {
         run,
-        at: row.get::<_, MomentColumn>(1)?.0,
-        state: outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0)),
+        at: row.moment(1)?,
+        state: outcome.map_or(RunState::Running, RunState::Ended),
         declined: row.get(8)?,
         feedback,
     })

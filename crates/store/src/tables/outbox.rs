@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 use serde_json::Value;
 
 use crate::{
-    column::{JsonColumn, MomentColumn, WordColumn},
+    column::{JsonColumn, MomentColumn, RowColumns, integer},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket},
     error::StoreError,
 };
@@ -33,63 +33,54 @@ pub struct UndeliveredNotification {
     pub error: Option<String>,
 }
 
-impl Store {
+/// The table `notifications`.
+#[derive(Clone, Copy, Debug)]
+pub struct NotificationTable<S>(pub(crate) S);
+
+impl NotificationTable<&Store> {
     /// Queues a notification about a goal.
-    pub fn queue_notification(&self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
+    pub fn queue(self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
         let goal = goal.clone();
-        self.row_job(now, move |writing| {
-            let added = insert_notification(writing.connection, &goal, &body, now);
-            added.map_err(|error| writing.failed(&error))
-        })
+        self.0.row_job(now, move |writing| Ok(insert_notification(writing.connection, &goal, &body, now)?))
     }
 
     /// Records that a notification was sent, or why not; `last`: it is not tried again.
-    pub fn notification_sent(
-        &self,
-        id: u64,
-        error: Option<String>,
-        last: bool,
-        now: Moment,
-    ) -> WriteTicket<()> {
-        self.row_job(now, move |writing| {
+    pub fn record_try(self, id: u64, error: Option<String>, last: bool, now: Moment) -> WriteTicket<()> {
+        self.0.row_job(now, move |writing| {
             let sql = "UPDATE notifications SET tries = tries + 1, error = ?2,
                            sent = CASE WHEN ?3 THEN ?4 END WHERE id = ?1 AND sent IS NULL";
             let done = error.is_none() || last;
-            let id = i64::try_from(id).unwrap_or(i64::MAX);
-            let noted = writing.connection.execute(sql, (id, error, done, MomentColumn(now)));
-            noted.map(drop).map_err(|error| writing.failed(&error))
+            writing.connection.execute(sql, (integer(id), error, done, MomentColumn(now)))?;
+            Ok(())
         })
     }
 
     /// Makes a notification that was given up due again, as if it had never been tried. Returns false, and changes
     /// nothing, if it was delivered or is due.
-    pub fn requeue_notification(&self, id: u64, now: Moment) -> WriteTicket<bool> {
-        self.row_job(now, move |writing| {
+    pub fn requeue(self, id: u64, now: Moment) -> WriteTicket<bool> {
+        self.0.row_job(now, move |writing| {
             let sql = "UPDATE notifications SET tries = 0, sent = NULL
                        WHERE id = ?1 AND sent IS NOT NULL AND error IS NOT NULL";
-            let id = i64::try_from(id).unwrap_or(i64::MAX);
-            let changed = writing.connection.execute(sql, [id]);
-            changed.map(|changed| changed > 0).map_err(|error| writing.failed(&error))
+            Ok(writing.connection.execute(sql, [integer(id)])? > 0)
         })
     }
 }
 
-impl StoreReader {
+impl NotificationTable<&StoreReader> {
     /// Returns the notifications not yet sent, oldest first.
-    pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
+    pub fn unsent(self) -> Result<Vec<NotificationRow>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
-        self.folded_rows(sql, [], notification)
+        self.0.folded_rows(sql, [], notification)
     }
 
     /// Returns the notifications not delivered, oldest first.
-    pub fn undelivered_notifications(&self) -> Result<Vec<UndeliveredNotification>, StoreError> {
+    pub fn undelivered(self) -> Result<Vec<UndeliveredNotification>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries, sent, error FROM notifications
                    WHERE sent IS NULL OR error IS NOT NULL ORDER BY id";
-        self.folded_rows(sql, [], |row| {
-            let given_up: Option<MomentColumn> = row.get("sent")?;
+        self.0.folded_rows(sql, [], |row| {
             Ok(UndeliveredNotification {
                 notification: notification(row)?,
-                given_up: given_up.map(|at| at.0),
+                given_up: row.moment_if("sent")?,
                 error: row.get("error")?,
             })
         })
@@ -100,9 +91,9 @@ fn notification(row: &Row<'_>) -> rusqlite::Result<NotificationRow> {
     let id: i64 = row.get("id")?;
     Ok(NotificationRow {
         id: id.unsigned_abs(),
-        goal: row.get::<_, WordColumn<_>>("goal")?.0,
-        body: row.get::<_, JsonColumn<_>>("body")?.0,
-        at: row.get::<_, MomentColumn>("at")?.0,
+        goal: row.word("goal")?,
+        body: row.json("body")?,
+        at: row.moment("at")?,
         tries: row.get("tries")?,
     })
 }

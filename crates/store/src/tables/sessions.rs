@@ -1,87 +1,87 @@
 //! The sessions of the workspace.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use crate::{
-    column::{MomentColumn, WordColumn},
-    db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    column::{MomentColumn, RowColumns},
+    db::{reader::StoreReader, store::Store, ticket::WriteTicket},
+    error::{QueryResult, StoreError},
     projections::row_log,
+    query,
 };
 use wf_base::{name::SessionName, time::Moment};
 use wf_core::session::{SessionChange, SessionRecord, SessionRefusal};
 
 const SELECT: &str = "SELECT name, state, interrupts, reason, created, changed, is_current FROM sessions";
 
-impl Store {
+/// The table `sessions`.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionTable<S>(pub(crate) S);
+
+impl SessionTable<&Store> {
     /// Begins a session, which is current from then on.
-    pub fn begin_session(&self, name: &SessionName, now: Moment) -> WriteTicket<SessionRecord> {
+    pub fn begin(self, name: &SessionName, now: Moment) -> WriteTicket<SessionRecord> {
         let record = SessionRecord::begin(name.clone(), now);
-        self.row_job(now, move |writing| {
-            if find(writing.connection, &record.name).map_err(|error| writing.failed(&error))?.is_some() {
-                return Err(StoreError::Session(SessionRefusal::Known(record.name)));
+        self.0.row_job(now, move |writing| {
+            if find(writing.connection, &record.name)?.is_some() {
+                return Err(StoreError::Session(SessionRefusal::Known(record.name)).into());
             }
-            put(writing.connection, &record).map_err(|error| writing.failed(&error))?;
+            put(writing.connection, &record)?;
             Ok(record)
         })
     }
 
     /// Changes a session; returns it as it is then.
-    pub fn change_session(
-        &self,
+    pub fn change(
+        self,
         name: &SessionName,
         change: SessionChange,
         now: Moment,
     ) -> WriteTicket<SessionRecord> {
         let name = name.clone();
-        self.row_job(now, move |writing| {
-            let changed = known(writing, &name)?.change(change, now).map_err(StoreError::Session)?;
-            put(writing.connection, &changed).map_err(|error| writing.failed(&error))?;
+        self.0.row_job(now, move |writing| {
+            let changed =
+                known(writing.connection, &name)?.change(change, now).map_err(StoreError::Session)?;
+            put(writing.connection, &changed)?;
             Ok(changed)
         })
     }
 
     /// Leaves the current session, which stays as it is; returns false if there is none.
-    pub fn leave_session(&self, now: Moment) -> WriteTicket<bool> {
-        self.row_job(now, move |writing| {
-            let left = leave(writing.connection).map_err(|error| writing.failed(&error))?;
-            Ok(left > 0)
-        })
+    pub fn leave(self, now: Moment) -> WriteTicket<bool> {
+        self.0.row_job(now, move |writing| Ok(leave(writing.connection)? > 0))
     }
 }
 
-impl StoreReader {
+impl SessionTable<&StoreReader> {
     /// Returns all sessions, in the order of their beginnings.
-    pub fn sessions(&self) -> Result<Vec<SessionRecord>, StoreError> {
-        self.folded_rows(&format!("{SELECT} ORDER BY created, name"), [], read)
+    pub fn all(self) -> Result<Vec<SessionRecord>, StoreError> {
+        self.0.folded_rows(&format!("{SELECT} ORDER BY created, name"), [], read)
     }
 
-    pub fn session(&self, name: &SessionName) -> Result<SessionRecord, StoreError> {
-        let found = self.folded_rows(&format!("{SELECT} WHERE name = ?1"), [name.as_str()], read)?;
-        found.into_iter().next().ok_or_else(|| StoreError::Session(SessionRefusal::Unknown(name.clone())))
+    pub fn get(self, name: &SessionName) -> Result<SessionRecord, StoreError> {
+        let found = self.0.folded_first(&format!("{SELECT} WHERE name = ?1"), [name.as_str()], read)?;
+        found.ok_or_else(|| StoreError::Session(SessionRefusal::Unknown(name.clone())))
     }
 
-    pub fn current_session(&self) -> Result<Option<SessionRecord>, StoreError> {
-        let found = self.folded_rows(&format!("{SELECT} WHERE is_current"), [], read)?;
-        Ok(found.into_iter().next())
+    pub fn current(self) -> Result<Option<SessionRecord>, StoreError> {
+        self.0.folded_first(&format!("{SELECT} WHERE is_current"), [], read)
     }
 }
 
 /// Refuses a run beginning in a session that is not active.
-pub(super) fn require_active(writing: &WriteContext<'_>, name: &SessionName) -> Result<(), StoreError> {
-    let folded = row_log::fold(writing.connection).map_err(|error| writing.failed(&error))?;
-    folded.map_err(|broken| StoreError::Broken { path: writing.writer.path.clone(), broken })?;
-    known(writing, name)?.require_active().map_err(StoreError::Session)
+pub(super) fn require_active(connection: &Connection, name: &SessionName) -> QueryResult<()> {
+    row_log::fold(connection)?;
+    Ok(known(connection, name)?.require_active().map_err(StoreError::Session)?)
 }
 
-fn known(writing: &WriteContext<'_>, name: &SessionName) -> Result<SessionRecord, StoreError> {
-    let found = find(writing.connection, name).map_err(|error| writing.failed(&error))?;
-    found.ok_or_else(|| StoreError::Session(SessionRefusal::Unknown(name.clone())))
+fn known(connection: &Connection, name: &SessionName) -> QueryResult<SessionRecord> {
+    let found = find(connection, name)?;
+    Ok(found.ok_or_else(|| StoreError::Session(SessionRefusal::Unknown(name.clone())))?)
 }
 
 fn find(connection: &Connection, name: &SessionName) -> rusqlite::Result<Option<SessionRecord>> {
-    let sql = format!("{SELECT} WHERE name = ?1");
-    connection.prepare_cached(&sql)?.query_row([name.as_str()], read).optional()
+    query::first(connection, &format!("{SELECT} WHERE name = ?1"), [name.as_str()], read)
 }
 
 /// Writes a session; if it is current, no other one is.
@@ -110,12 +110,12 @@ fn leave(connection: &Connection) -> rusqlite::Result<usize> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
     Ok(SessionRecord {
-        name: row.get::<_, WordColumn<_>>(0)?.0,
-        state: row.get::<_, WordColumn<_>>(1)?.0,
+        name: row.word(0)?,
+        state: row.word(1)?,
         interrupts: row.get(2)?,
         reason: row.get(3)?,
-        created: row.get::<_, MomentColumn>(4)?.0,
-        changed: row.get::<_, MomentColumn>(5)?.0,
+        created: row.moment(4)?,
+        changed: row.moment(5)?,
         is_current: row.get(6)?,
     })
 }

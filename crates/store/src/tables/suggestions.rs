@@ -5,10 +5,11 @@ use rusqlite::{Connection, Row};
 use serde_json::Value;
 
 use crate::{
-    column::{JsonColumn, MomentColumn, WordColumn},
+    column::{JsonColumn, MomentColumn, RowColumns},
     db::{reader::StoreReader, store::Store, ticket::WriteTicket, writer::WriteContext},
-    error::StoreError,
+    error::{QueryResult, StoreError},
     projections::row_log,
+    query,
     tables::batch::NewRun,
 };
 use wf_base::{
@@ -30,13 +31,11 @@ pub(crate) fn keep(
     run: &RunId,
     offer: &SuggestionOffer,
     now: Moment,
-) -> Result<(), StoreError> {
-    let failed = |error| writing.failed(&error);
+) -> QueryResult<()> {
     row_log::change(writing, now, || {
         let sql = "SELECT plan FROM runs WHERE id = ?1";
-        let plan = writing.connection.query_row(sql, [run.as_str()], |row| row.get::<_, WordColumn<_>>(0));
-        let WordColumn(plan): WordColumn<PlanId> = plan.map_err(failed)?;
-        let mut kept = all(writing.connection).map_err(failed)?;
+        let plan: PlanId = writing.connection.query_row(sql, [run.as_str()], |row| row.word(0))?;
+        let mut kept = all(writing.connection)?;
         for suggestion in &offer.suggestions {
             if admit(&kept, suggestion, &offer.limits, now).is_err() {
                 continue;
@@ -51,7 +50,7 @@ pub(crate) fn keep(
                 changed: now,
                 started: None,
             };
-            put(writing.connection, &record).map_err(failed)?;
+            put(writing.connection, &record)?;
             kept.push(record);
         }
         Ok(())
@@ -59,7 +58,7 @@ pub(crate) fn keep(
 }
 
 /// Accepts the suggestion by which a new run is started, if it is.
-pub(super) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> Result<(), StoreError> {
+pub(super) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> QueryResult<()> {
     let Some(number) = new.config.get(SUGGESTION).and_then(Value::as_u64) else {
         return Ok(());
     };
@@ -70,23 +69,27 @@ pub(super) fn accept(writing: &WriteContext<'_>, run: &RunId, new: &NewRun) -> R
     })
 }
 
-impl Store {
+/// The table `suggestions`.
+#[derive(Clone, Copy, Debug)]
+pub struct SuggestionTable<S>(pub(crate) S);
+
+impl SuggestionTable<&Store> {
     /// Dismisses a suggestion; returns it as it is then.
-    pub fn dismiss_suggestion(&self, number: u32, now: Moment) -> WriteTicket<SuggestionRecord> {
-        self.row_job(now, move |writing| change(writing, number, |known| known.dismiss(now)))
+    pub fn dismiss(self, number: u32, now: Moment) -> WriteTicket<SuggestionRecord> {
+        self.0.row_job(now, move |writing| change(writing, number, |known| known.dismiss(now)))
     }
 }
 
-impl StoreReader {
+impl SuggestionTable<&StoreReader> {
     /// Returns the suggestions kept, oldest first: those in a state, or all.
-    pub fn suggestions(&self, state: Option<SuggestionState>) -> Result<Vec<SuggestionRecord>, StoreError> {
+    pub fn list(self, state: Option<SuggestionState>) -> Result<Vec<SuggestionRecord>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM suggestions WHERE ?1 IS NULL OR state = ?1 ORDER BY number");
-        self.folded_rows(&sql, [state.map(SuggestionState::as_str)], read)
+        self.0.folded_rows(&sql, [state.map(SuggestionState::as_str)], read)
     }
 
-    pub fn suggestion(&self, number: u32) -> Result<SuggestionRecord, StoreError> {
+    pub fn get(self, number: u32) -> Result<SuggestionRecord, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM suggestions WHERE number = ?1");
-        let found = self.folded_rows(&sql, [number], read)?.into_iter().next();
+        let found = self.0.folded_first(&sql, [number], read)?;
         found.ok_or(StoreError::Suggestion(SuggestionRefusal::Unknown(number)))
     }
 }
@@ -96,18 +99,17 @@ fn change(
     writing: &WriteContext<'_>,
     number: u32,
     decide: impl FnOnce(SuggestionRecord) -> Result<SuggestionRecord, SuggestionRefusal>,
-) -> Result<SuggestionRecord, StoreError> {
-    let known = all(writing.connection).map_err(|error| writing.failed(&error))?;
+) -> QueryResult<SuggestionRecord> {
+    let known = all(writing.connection)?;
     let known = known.into_iter().find(|one| one.number == number);
     let known = known.ok_or(StoreError::Suggestion(SuggestionRefusal::Unknown(number)))?;
     let changed = decide(known).map_err(StoreError::Suggestion)?;
-    put(writing.connection, &changed).map_err(|error| writing.failed(&error))?;
+    put(writing.connection, &changed)?;
     Ok(changed)
 }
 
 fn all(connection: &Connection) -> rusqlite::Result<Vec<SuggestionRecord>> {
-    let sql = format!("SELECT {COLUMNS} FROM suggestions ORDER BY number");
-    connection.prepare_cached(&sql)?.query_map([], read)?.collect()
+    query::all(connection, &format!("SELECT {COLUMNS} FROM suggestions ORDER BY number"), [], read)
 }
 
 fn put(connection: &Connection, record: &SuggestionRecord) -> rusqlite::Result<()> {
@@ -136,16 +138,16 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SuggestionRecord> {
         title: row.get("title")?,
         why: row.get("why")?,
         path: row.get("path")?,
-        params: row.get::<_, JsonColumn<_>>("params")?.0,
+        params: row.json("params")?,
     };
     Ok(SuggestionRecord {
         number: row.get("number")?,
-        run: RunId::from_stored(row.get::<_, String>("run")?),
-        plan: row.get::<_, WordColumn<_>>("plan")?.0,
+        run: row.run("run")?,
+        plan: row.word("plan")?,
         suggestion,
-        state: row.get::<_, WordColumn<_>>("state")?.0,
-        since: row.get::<_, MomentColumn>("since")?.0,
-        changed: row.get::<_, MomentColumn>("changed")?.0,
-        started: row.get::<_, Option<String>>("started")?.map(RunId::from_stored),
+        state: row.word("state")?,
+        since: row.moment("since")?,
+        changed: row.moment("changed")?,
+        started: row.run_if("started")?,
     })
 }

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use crate::{
-    column::{ItemColumn, JsonColumn, WordColumn},
+    column::RowColumns,
     db::reader::StoreReader,
     error::StoreError,
     events::run_events::EventRange,
-    views::view::{AttemptRow, RunRow},
+    views::{
+        runs::RunTable,
+        view::{AttemptRow, RunRow},
+    },
 };
 use wf_base::{name::RunId, time::Moment};
-use wf_core::machine::{LeftProcesses, TaskId, WorkExit};
+use wf_core::machine::WorkExit;
 
 /// The interval between two instants.
 struct IdleInterval {
@@ -32,10 +35,10 @@ impl IdleInterval {
     }
 }
 
-impl StoreReader {
+impl RunTable<&StoreReader> {
     /// Returns the time worked on a run, up to its end or the last recorded event.
-    pub fn work_time(&self, run: &RunId) -> Result<Duration, StoreError> {
-        let row = self.run(run)?;
+    pub fn work_time(self, run: &RunId) -> Result<Duration, StoreError> {
+        let row = self.get(run)?;
         let last = match row.ended {
             Some(ended) => ended,
             None => self.last_event(run)?.unwrap_or(row.created),
@@ -47,14 +50,14 @@ impl StoreReader {
 
     /// Returns the time in which no process worked on a run before it was resumed: since it was
     /// released, or since the last recorded event, if its engine died and no step outlived it.
-    fn idle(&self, row: &RunRow) -> Result<Duration, StoreError> {
+    fn idle(self, row: &RunRow) -> Result<Duration, StoreError> {
         let mut top = row.id.clone();
         let mut parent = row.parent.clone();
         while let Some((above, _)) = parent {
             parent = self.parent(&above)?;
             top = above;
         }
-        let leases = self.owners(&top)?;
+        let leases = self.0.leases().of_run(&top)?;
         let mut idle = Duration::ZERO;
         for (before, after) in leases.iter().zip(leases.iter().skip(1)) {
             let last = match before.released {
@@ -63,7 +66,7 @@ impl StoreReader {
             };
             let gap = IdleInterval { from: last.unwrap_or(after.acquired_at), until: after.acquired_at };
             let outlived = before.released.is_none() && {
-                let attempts = self.attempts(&top)?;
+                let attempts = self.0.attempts().of_run(&top)?;
                 attempts.iter().any(|attempt| gap.is_worked(attempt))
             };
             if !outlived {
@@ -74,60 +77,30 @@ impl StoreReader {
     }
 
     /// Adds the idle time to a run.
-    pub(super) fn with_idle(&self, row: RunRow) -> Result<RunRow, StoreError> {
+    pub(super) fn with_idle(self, row: RunRow) -> Result<RunRow, StoreError> {
         let idle = self.idle(&row)?;
         let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         Ok(RunRow { idle_ms, ..row })
     }
 
     /// Returns the run a run is nested in, and the attempt.
-    fn parent(&self, run: &RunId) -> Result<Option<(RunId, String)>, StoreError> {
+    fn parent(self, run: &RunId) -> Result<Option<(RunId, String)>, StoreError> {
         let sql = "SELECT parent, parent_attempt FROM runs WHERE id = ?1 AND parent IS NOT NULL";
-        self.query_one(sql, [run.as_str()], |row| {
-            Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?))
-        })
+        self.0.query_one(sql, [run.as_str()], |row| Ok((row.run(0)?, row.get(1)?)))
     }
 
-    fn event_time(&self, run: &RunId, number: u64) -> Result<Option<Moment>, StoreError> {
+    fn event_time(self, run: &RunId, number: u64) -> Result<Option<Moment>, StoreError> {
         let range = EventRange::one(number.cast_signed());
-        let at: Vec<String> = self.read_events(run, range, |row| row.get("at"))?;
+        let at: Vec<String> = self.0.events().read(run, range, |row| row.get("at"))?;
         Ok(at.first().and_then(|at| Moment::parse(at).ok()))
     }
 
-    fn last_event(&self, run: &RunId) -> Result<Option<Moment>, StoreError> {
+    fn last_event(self, run: &RunId) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT max(run_seq) FROM events WHERE run = (SELECT key FROM runs WHERE id = ?1)";
-        let last: Option<Option<i64>> = self.query_one(sql, [run.as_str()], |row| row.get(0))?;
+        let last: Option<Option<i64>> = self.0.query_one(sql, [run.as_str()], |row| row.get(0))?;
         match last.flatten() {
             Some(number) => self.event_time(run, number.unsigned_abs()),
             None => Ok(None),
         }
-    }
-}
-
-/// A task with the processes an attempt of it left running.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftRow {
-    pub run: RunId,
-    pub task: TaskId,
-    /// The processes, as they were when the attempt ended.
-    pub processes: LeftProcesses,
-}
-
-impl StoreReader {
-    /// Returns the processes that attempts left running, over all runs.
-    pub fn left_processes(&self) -> Result<Vec<LeftRow>, StoreError> {
-        let sql = "SELECT runs.id, step, item, left_running
-                   FROM attempts INDEXED BY attempts_left JOIN runs ON runs.key = attempts.run
-                   WHERE left_running IS NOT NULL ORDER BY runs.key, attempts.first_event";
-        self.all(sql, [], |row| {
-            Ok(LeftRow {
-                run: RunId::from_stored(row.get::<_, String>(0)?),
-                task: TaskId {
-                    step: row.get::<_, WordColumn<_>>(1)?.0,
-                    item: row.get::<_, ItemColumn>(2)?.0,
-                },
-                processes: row.get::<_, JsonColumn<_>>(3)?.0,
-            })
-        })
     }
 }

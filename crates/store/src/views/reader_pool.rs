@@ -90,7 +90,7 @@ impl PooledReader {
         let begun = connection.execute_batch("BEGIN").and_then(|()| {
             connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
         });
-        begun.map_err(|error| self.reader.failed(&error))
+        begun.map_err(|error| self.reader.failed(error))
     }
 
     /// Ends the transaction; false if the reader is of no further use.

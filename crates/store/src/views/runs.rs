@@ -1,33 +1,68 @@
-//! The runs, and what each of them has: steps, attempts, verdicts, artifacts, texts, nested runs.
+//! The runs: all of them, those beside one, and the one a text names.
 
+use std::cmp::Reverse;
+
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::{
-    column::{ItemColumn, JsonColumn},
+    column::{JsonColumn, MomentColumn, RowColumns, integer},
     db::reader::StoreReader,
     error::StoreError,
-    lease::run_lease,
+    events::run_end::RunEndLog,
+    log::state_event::{PrunedRun, RunSummary},
+    query,
     views::{
         rows,
-        view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow},
+        summary::pruned_row,
+        view::{RunFilter, RunRow, RunState},
     },
 };
 use wf_base::{
-    digest::Sha256Digest,
-    name::{PlanId, RunId, SessionName},
+    name::{AmbiguousRunError, PlanId, RunId, SessionName},
+    time::Moment,
 };
-use wf_core::{
-    machine::{Attempt, Standing},
-    undo::UndoRun,
-};
+use wf_core::{machine::Standing, undo::UndoRun};
 
-/// A text of a run: its path, its digest, and the content stored under that.
-type SourceTextRow = (String, [u8; 32], Option<String>);
+/// An error in finding a run by the text naming it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// No run's id begins with the prefix.
+    #[error("run not found: `{prefix}`")]
+    Unknown {
+        prefix: String,
+        /// The latest runs, as suggestions.
+        latest: Vec<RunId>,
+    },
+    /// The run was pruned.
+    #[error("run {} was pruned: {} {} on {}; only its summary is kept", run.short(), summary.plan, summary.outcome.as_str(), summary.ended.to_second())]
+    Pruned {
+        run: RunId,
+        /// The rest of it.
+        summary: Box<RunSummary>,
+    },
+    /// No run was started yet.
+    #[error("no runs yet")]
+    NoRuns,
+    /// The ids of several runs begin with the prefix.
+    #[error(transparent)]
+    Ambiguous(#[from] AmbiguousRunError),
+    /// The state cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
-impl StoreReader {
+/// The number of runs listed when a run is not found, or is ambiguous.
+const CANDIDATES: i64 = 10;
+
+/// The table `runs`, and the summaries of runs pruned.
+#[derive(Clone, Copy, Debug)]
+pub struct RunTable<S>(pub(crate) S);
+
+impl RunTable<&StoreReader> {
     /// Returns the latest runs, newest first.
-    pub fn runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
-        self.fold_all()?;
+    pub fn list(self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        self.0.fold_all()?;
         let (any_state, outcome) = match filter.state {
             None => (true, None),
             Some(RunState::Running) => (false, None),
@@ -36,33 +71,140 @@ impl StoreReader {
         let sql = format!(
             "SELECT {} FROM runs
              WHERE (?1 OR outcome IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 OR parent IS NULL)
-                 AND (?5 IS NULL OR session = ?5)
+                 AND (?5 IS NULL OR session = ?5) AND (NOT ?7 OR config ->> '$.goal' IS NOT 'look')
              ORDER BY key DESC LIMIT ?6",
             rows::RUN
         );
         let plan = filter.plan.as_ref().map(PlanId::as_str);
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let session = filter.session.as_ref().map(SessionName::as_str);
-        let values = (any_state, outcome, plan, filter.nested, session, limit);
-        let mut run_rows: Vec<RunRow> = self.all(&sql, values, rows::run)?;
+        let values = (any_state, outcome, plan, filter.nested, session, integer(limit), filter.no_checks);
+        let mut run_rows: Vec<RunRow> = self.0.all(&sql, values, rows::run)?;
         if self.follow_log(&mut run_rows)? {
             run_rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
         }
         run_rows.into_iter().map(|row| self.with_idle(row)).collect()
     }
 
+    /// Returns the number of the checks of goals that were created since an instant, as far as a filter has them.
+    pub fn count_checks(self, since: Moment, filter: &RunFilter) -> Result<u64, StoreError> {
+        self.0.fold_all()?;
+        let sql = "SELECT count(*) FROM runs WHERE created >= ?1 AND config ->> '$.goal' = 'look'
+                       AND (?2 IS NULL OR plan = ?2)";
+        let values = (MomentColumn(since), filter.plan.as_ref().map(PlanId::as_str));
+        let count: Option<i64> = self.0.query_one(sql, values, |row| row.get(0))?;
+        Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    pub fn get(self, run: &RunId) -> Result<RunRow, StoreError> {
+        self.0.fold(run)?;
+        let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
+        let row = self.0.query_one(&sql, [run.as_str()], rows::run)?;
+        self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
+    }
+
+    /// Returns the configuration a run was recorded with.
+    pub fn config(self, run: &RunId) -> Result<Value, StoreError> {
+        self.0.fold(run)?;
+        let sql = "SELECT config FROM runs WHERE id = ?1";
+        self.0
+            .query_one(sql, [run.as_str()], |row| row.get::<_, JsonColumn<_>>(0))?
+            .map(|config| config.0)
+            .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+    }
+
+    /// Returns the runs nested in a run, with the attempt each is nested in.
+    pub fn children(self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
+        self.0.fold(run)?;
+        self.0.all(
+            "SELECT id, parent_attempt FROM runs WHERE parent = ?1 ORDER BY key",
+            [run.as_str()],
+            |row| Ok((row.run(0)?, row.get(1)?)),
+        )
+    }
+
+    /// Returns the runs that retry a run, in the order of their starts.
+    pub fn repeats(self, run: &RunId) -> Result<Vec<RunId>, StoreError> {
+        self.0.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
+    }
+
+    /// Returns the runs undoing a run, in the order of their starts.
+    pub fn undos(self, run: &RunId) -> Result<Vec<UndoRun>, StoreError> {
+        let known = || self.0.query(|connection| undos(connection, run.as_str()));
+        for undo in known()? {
+            self.0.fold(&undo.run)?;
+        }
+        known()
+    }
+
+    /// Returns the run of the same plan recorded before a run, nested if that is; `None` if it is the first.
+    pub fn before(self, run: &RunId) -> Result<Option<RunId>, StoreError> {
+        let sql = "SELECT earlier.id FROM runs JOIN runs AS earlier
+                ON earlier.plan = runs.plan AND earlier.key < runs.key
+                    AND (earlier.parent IS NULL) = (runs.parent IS NULL)
+             WHERE runs.id = ?1 ORDER BY earlier.key DESC LIMIT 1";
+        Ok(self.0.ids(sql, [run.as_str()])?.into_iter().next())
+    }
+
+    /// Returns the run whose id begins with a prefix; nested runs too.
+    pub fn find(self, prefix: &str) -> Result<RunId, FindError> {
+        let unknown = |latest| FindError::Unknown { prefix: prefix.into(), latest };
+        let hex = prefix.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let mut found = Vec::new();
+        if hex && !prefix.is_empty() {
+            // "g" sorts after every hexadecimal digit.
+            found = self.0.ids(
+                "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' LIMIT ?2",
+                (prefix, CANDIDATES),
+            )?;
+        }
+        match found.len() {
+            0 => Err(match self.find_pruned(prefix)? {
+                Some((run, summary)) => FindError::Pruned { run, summary: Box::new(summary) },
+                None => unknown(self.latest()?),
+            }),
+            1 => Ok(found.remove(0)),
+            _ => Err(FindError::Ambiguous(AmbiguousRunError { prefix: prefix.into(), among: found })),
+        }
+    }
+
+    /// Returns the latest run not nested.
+    pub fn last(self) -> Result<RunId, FindError> {
+        self.latest()?.into_iter().next().ok_or(FindError::NoRuns)
+    }
+
+    fn latest(self) -> Result<Vec<RunId>, StoreError> {
+        self.0.ids("SELECT id FROM runs WHERE parent IS NULL ORDER BY key DESC LIMIT ?1", [CANDIDATES])
+    }
+
+    /// Returns the summaries of pruned runs, newest first.
+    pub fn pruned(self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        // Of those with the same time, the one that was pruned last is the newest.
+        let runs =
+            self.pruned_runs()?.into_iter().rev().filter_map(|run| Some(pruned_row(run.id, run.summary?)));
+        let is_meant = |run: &RunRow| {
+            filter.state.is_none_or(|state| run.state == state)
+                && filter.plan.as_ref().is_none_or(|plan| run.plan == plan.as_str())
+        };
+        let mut run_rows: Vec<RunRow> = runs.filter(is_meant).collect();
+        run_rows.sort_by_key(|run| Reverse(run.created));
+        run_rows.truncate(limit);
+        Ok(run_rows)
+    }
+
     /// Replaces rows whose end is not the one the log has. Returns true if there were any.
-    fn follow_log(&self, run_rows: &mut [RunRow]) -> Result<bool, StoreError> {
+    fn follow_log(self, run_rows: &mut [RunRow]) -> Result<bool, StoreError> {
         let mut log = None;
-        for row in run_rows.iter_mut().filter(|_| self.projections.is_none()) {
-            let (state, standing) =
-                self.logged_end(&row.id)?.unwrap_or((RunState::Running, Standing::default()));
+        for row in run_rows.iter_mut().filter(|_| self.0.projections.is_none()) {
+            let (state, standing) = match self.0.events().end_of_run(&row.id)? {
+                Some((outcome, standing)) => (RunState::Ended(outcome), standing),
+                None => (RunState::Running, Standing::default()),
+            };
             if (row.state, row.standing) != (state, standing) {
                 let reader = match log.take() {
                     Some(reader) => reader,
-                    None => Self::from_log(self.folder().path())?,
+                    None => StoreReader::from_log(self.0.folder().path())?,
                 };
-                match log.insert(reader).run(&row.id) {
+                match log.insert(reader).runs().get(&row.id) {
                     Ok(logged) => *row = logged,
                     // Retention removed it meanwhile.
                     Err(StoreError::UnknownRun(_)) => {}
@@ -73,131 +215,21 @@ impl StoreReader {
         Ok(log.is_some())
     }
 
-    pub fn run(&self, run: &RunId) -> Result<RunRow, StoreError> {
-        self.fold(run)?;
-        let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
-        let row = self.query_one(&sql, [run.as_str()], rows::run)?;
-        self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
+    /// Returns the pruned run whose id begins with a prefix, with its summary; `None`: there is none, or more than one.
+    fn find_pruned(self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
+        let mut found = self.pruned_runs()?;
+        found.retain(|run| run.id.as_str().starts_with(prefix));
+        let one = found.pop().filter(|_| found.is_empty());
+        Ok(one.and_then(|run| Some((run.id, run.summary?))))
     }
 
-    /// Returns the configuration a run was recorded with.
-    pub fn config(&self, run: &RunId) -> Result<Value, StoreError> {
-        self.fold(run)?;
-        let sql = "SELECT config FROM runs WHERE id = ?1";
-        self.query_one(sql, [run.as_str()], |row| row.get::<_, JsonColumn<_>>(0))?
-            .map(|config| config.0)
-            .ok_or_else(|| StoreError::UnknownRun(run.clone()))
+    fn pruned_runs(self) -> Result<Vec<PrunedRun>, StoreError> {
+        self.0.query(|connection| RunEndLog(connection).pruned())
     }
+}
 
-    /// Returns the process working on a run, or did last; `None` once it released the run.
-    pub fn owner(&self, run: &RunId) -> Result<Option<RunOwner>, StoreError> {
-        let newest = run_lease::newest(self.connection(), run);
-        let newest = newest.map_err(|error| self.failed(&error))?;
-        let held = newest.filter(|lease| lease.released.is_none());
-        Ok(held.map(|lease| RunOwner { pid: lease.pid, alive: !lease.may_be_taken }))
-    }
-
-    /// Returns the steps of a run with any event, in the order of their first events.
-    pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, StoreError> {
-        self.fold(run)?;
-        self.all(rows::STEPS, [run.as_str()], rows::step)
-    }
-
-    /// Returns the attempts of a run, in the order of their starts.
-    pub fn attempts(&self, run: &RunId) -> Result<Vec<AttemptRow>, StoreError> {
-        self.fold(run)?;
-        self.all(rows::ATTEMPTS, [run.as_str()], rows::attempt)
-    }
-
-    /// Returns an attempt of a run; `None` if it has none of that number.
-    pub fn attempt(&self, run: &RunId, attempt: &Attempt) -> Result<Option<AttemptRow>, StoreError> {
-        self.fold(run)?;
-        let values =
-            (run.as_str(), attempt.task_id.step.as_str(), ItemColumn(attempt.task_id.item), attempt.attempt);
-        self.query_one(rows::ATTEMPT, values, rows::attempt)
-    }
-
-    /// Returns the verdicts of a run, in order.
-    pub fn checks(&self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
-        self.fold(run)?;
-        self.all(rows::CHECKS, [run.as_str()], rows::check)
-    }
-
-    /// Returns the artifacts of a run's attempts.
-    pub fn artifacts(&self, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
-        self.fold(run)?;
-        self.all(rows::ARTIFACTS, [run.as_str()], rows::artifact)
-    }
-
-    /// Returns the runs nested in a run, with the attempt each is nested in.
-    pub fn children(&self, run: &RunId) -> Result<Vec<(RunId, String)>, StoreError> {
-        self.fold(run)?;
-        self.all(
-            "SELECT id, parent_attempt FROM runs WHERE parent = ?1 ORDER BY key",
-            [run.as_str()],
-            |row| Ok((RunId::from_stored(row.get::<_, String>(0)?), row.get(1)?)),
-        )
-    }
-
-    /// Returns the runs that retry a run, in the order of their starts.
-    pub fn repeats(&self, run: &RunId) -> Result<Vec<RunId>, StoreError> {
-        self.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
-    }
-
-    /// Returns the runs undoing a run, in the order of their starts.
-    pub fn undos(&self, run: &RunId) -> Result<Vec<UndoRun>, StoreError> {
-        let runs =
-            self.ids("SELECT id FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key", [run.as_str()])?;
-        let row = |run: RunId| {
-            let outcome = match self.run(&run)?.state {
-                RunState::Running => None,
-                RunState::Ended(outcome) => Some(outcome),
-            };
-            Ok(UndoRun { run, outcome })
-        };
-        runs.into_iter().map(row).collect()
-    }
-
-    /// Returns the run of the same plan recorded before a run, nested if that is; `None` if it is the first.
-    pub fn run_before(&self, run: &RunId) -> Result<Option<RunId>, StoreError> {
-        let sql = "SELECT earlier.id FROM runs JOIN runs AS earlier
-                ON earlier.plan = runs.plan AND earlier.key < runs.key
-                    AND (earlier.parent IS NULL) = (runs.parent IS NULL)
-             WHERE runs.id = ?1 ORDER BY earlier.key DESC LIMIT 1";
-        Ok(self.ids(sql, [run.as_str()])?.into_iter().next())
-    }
-
-    /// Returns the texts of a run: path and content, its own spec first. A missing text, or one
-    /// that does not match its digest in the log, is an error.
-    pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
-        self.fold(run)?;
-        let rows: Vec<SourceTextRow> = self.all(
-            "SELECT path, run_sources.text, source_texts.text FROM run_sources
-             LEFT JOIN source_texts ON digest = run_sources.text
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND position >= 0 ORDER BY position",
-            [run.as_str()],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-        )?;
-        let texts = rows.into_iter().map(|(path, digest, text)| match text {
-            Some(text) if *Sha256Digest::of_bytes(text.as_bytes()).bytes() == digest => Ok((path, text)),
-            Some(_) => Err(self.tampered_text(run, &path, "differs from the log")),
-            None => Err(self.tampered_text(run, &path, "is missing")),
-        });
-        texts.collect()
-    }
-
-    /// Returns a text of any run by its digest; `None` also if it was altered.
-    pub fn text(&self, digest: &Sha256Digest) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT text FROM source_texts WHERE digest = ?1";
-        let found: Vec<String> = self.all(sql, [digest.bytes().as_slice()], |row| row.get(0))?;
-        let text = found.into_iter().next();
-        Ok(text.filter(|text| Sha256Digest::of_bytes(text.as_bytes()) == *digest))
-    }
-
-    fn tampered_text(&self, run: &RunId, path: &str, how: &str) -> StoreError {
-        StoreError::Tampered {
-            path: self.folder().database(),
-            what: format!("text `{path}` recorded for run {} {how}", run.short()),
-        }
-    }
+/// Returns the runs undoing a run, in the order of their starts.
+pub(crate) fn undos(connection: &Connection, undone: &str) -> rusqlite::Result<Vec<UndoRun>> {
+    let sql = "SELECT id, outcome FROM runs WHERE config ->> '$.undo_of' = ?1 ORDER BY key";
+    query::all(connection, sql, [undone], |row| Ok(UndoRun { run: row.run(0)?, outcome: row.word_if(1)? }))
 }

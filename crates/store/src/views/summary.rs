@@ -1,17 +1,16 @@
 //! The summaries of pruned runs: the record of the pruning has them, so they stay when all else of a run is gone.
 
-use std::cmp::Reverse;
+use rusqlite::Connection;
 
 use crate::{
     column::JsonColumn,
-    db::{reader::StoreReader, writer::WriteContext},
-    error::StoreError,
+    error::QueryResult,
     events::run_end::RunEndLog,
     log::{
         chain::{LINKED, NewRunRecord},
-        state_event::{PrunedRun, RunSummary},
+        state_event::RunSummary,
     },
-    views::view::{RunFilter, RunRow, RunState},
+    views::view::{RunRow, RunState},
 };
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind};
@@ -41,8 +40,8 @@ impl RunSummary {
 }
 
 /// Returns the summary of the run with a key that has ended, by its first and its last event.
-pub(crate) fn summarize(writing: &WriteContext<'_>, key: i64) -> Result<Option<RunSummary>, StoreError> {
-    let log = RunEndLog { connection: writing.connection, path: &writing.writer.path };
+pub(crate) fn summarize(connection: &Connection, key: i64) -> QueryResult<Option<RunSummary>> {
+    let log = RunEndLog(connection);
     let first = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq = 0");
     let first = log.read(&first, [key], |row| {
         let JsonColumn(recorded): JsonColumn<NewRunRecord> = row.get(7)?;
@@ -57,35 +56,7 @@ pub(crate) fn summarize(writing: &WriteContext<'_>, key: i64) -> Result<Option<R
     Ok(ends.and_then(|(run, last)| RunSummary::of(run, last)))
 }
 
-impl StoreReader {
-    /// Returns the summaries of pruned runs, newest first.
-    pub fn pruned_runs(&self, limit: usize, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
-        // Of those with the same time, the one that was pruned last is the newest.
-        let runs = self.pruned()?.into_iter().rev().filter_map(|run| Some(row(run.id, run.summary?)));
-        let is_meant = |run: &RunRow| {
-            filter.state.is_none_or(|state| run.state == state)
-                && filter.plan.as_ref().is_none_or(|plan| run.plan == plan.as_str())
-        };
-        let mut run_rows: Vec<RunRow> = runs.filter(is_meant).collect();
-        run_rows.sort_by_key(|run| Reverse(run.created));
-        run_rows.truncate(limit);
-        Ok(run_rows)
-    }
-
-    /// Returns the pruned run whose id begins with a prefix, with its summary; `None`: there is none, or more than one.
-    pub(super) fn find_pruned(&self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
-        let mut found = self.pruned()?;
-        found.retain(|run| run.id.as_str().starts_with(prefix));
-        let one = found.pop().filter(|_| found.is_empty());
-        Ok(one.and_then(|run| Some((run.id, run.summary?))))
-    }
-
-    fn pruned(&self) -> Result<Vec<PrunedRun>, StoreError> {
-        RunEndLog { connection: self.connection(), path: &self.folder().database() }.pruned()
-    }
-}
-
-fn row(id: RunId, summary: RunSummary) -> RunRow {
+pub(super) fn pruned_row(id: RunId, summary: RunSummary) -> RunRow {
     RunRow {
         id,
         plan: summary.plan.to_string(),

@@ -181,4 +181,6 @@ pub struct RunFilter {
     pub session: Option<SessionName>,
     /// Nested runs too.
     pub nested: bool,
+    /// Without the checks of goals.
+    pub no_checks: bool,
 }

@@ -1,11 +1,11 @@
-//! The findings of a host: the differences that work made in its copy of a workspace, and files of runs that any work may
-//! have left. They are a chain of objects, each with the one before.
+//! The findings of a host: the differences made by work in its copy of a workspace, and the files of runs, left by any
+//! work. They are a chain of objects, each with the one before.
 //!
-//! Steps on one host share the files of its copy, so what one of them made may be found when another one ends, and reports
-//! may arrive in another order than that in which they were made.
+//! Steps on one host share the files of its copy, so the files of one of them may be found at the end of another one, and
+//! reports may arrive in another order than they were made.
 //!
-//! **Invariant:** a report brings all findings of its host up to its own, so whoever relies on it has the files that were
-//! there when it was made.
+//! **Invariant:** a report brings all findings of its host up to its own, so its reader has the files of
+//! its time.
 
 use std::collections::BTreeMap;
 
@@ -150,9 +150,9 @@ impl FindingHistory {
         AcceptedFinding { change: accepted, reversal, files }
     }
 
-    /// Returns a file that an attempt, which has ended, may have changed at the same time as another host, and which stayed
-    /// as that made it. Nobody knows which step it was, so all those count that ended just before the look, and if there
-    /// was none, the first of those that went on.
+    /// Returns a file in conflict: an attempt, now over, may have changed it at the same time as another host, and the
+    /// change of the host stayed. The step is not known, so all steps count whose end was just before the look, and if
+    /// there was none, the first of those under way.
     pub fn conflict(&mut self, copy: &str, looks: LookSpan) -> Option<&str> {
         let conflicts = self.copies.get_mut(copy)?.conflicts.iter_mut();
         let its = conflicts.filter(|conflict| {

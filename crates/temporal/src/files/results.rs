@@ -8,6 +8,7 @@ use std::path::Path;
 
 use wf_base::digest::Sha256Digest;
 use wf_engine::{FutureResult, SharedResults};
+use wf_exec::WorkError;
 use wf_store::{BlobStore, CacheEntry};
 
 use crate::files::{
@@ -57,7 +58,9 @@ impl StoredResults {
 
 impl SharedResults for StoredResults {
     fn find<'a>(&'a self, key: &'a Sha256Digest, blobs: &'a BlobStore) -> FutureResult<'a> {
-        Box::pin(async move { self.find(key, blobs).await.map_err(|error| error.to_string()) })
+        Box::pin(async move {
+            self.find(key, blobs).await.map_err(|error| WorkError::environmental(error.to_string()))
+        })
     }
 }
 

@@ -37,7 +37,7 @@ use crate::{
         run_folder::{RunFolder, write_files},
         running::{RunningWork, WorkResult},
         site_family::{SiteFamily, StoredFile},
-        worker_life::WorkerCaller,
+        worker_life::{ActionText, WorkerCaller},
     },
     messages::order::{BegunRunMark, Job, NestedRunBeginning, RunSpec, WorkOrder, WorkReport},
     run::{log::log_since, open_work::nested_path, plan::files},
@@ -71,6 +71,7 @@ impl From<CommandError> for WorkerError {
 pub struct Sites {
     folder: PathBuf,
     host: Host,
+    action_words: ActionText,
     queue: String,
     objects: Objects,
     ledgers: Arc<dyn SharedLedgers>,
@@ -107,6 +108,7 @@ impl Sites {
     pub fn new(
         folder: &Path,
         host: Host,
+        action_words: ActionText,
         queue: String,
         objects: Objects,
         ledgers: Arc<dyn SharedLedgers>,
@@ -119,6 +121,7 @@ impl Sites {
         Ok(Self {
             folder: folder.to_owned(),
             host,
+            action_words,
             queue,
             objects,
             ledgers,
@@ -146,7 +149,7 @@ impl Sites {
         if let Job::Effect(effect) = &job {
             site.restore(&order, effect, &self.objects).await?;
             site.restore_worktree(&order, effect, &self.objects).await?;
-            saves = matches!(**effect, Effect::CallTool { .. } | Effect::ServeClient { .. });
+            saves = matches!(**effect, Effect::CallTool(_) | Effect::ServeClient(_));
         }
         let attempt = job.attempt();
         let done = site.carry_out(&order.run, job, is_again, &self.objects, stop).await?;
@@ -200,7 +203,7 @@ impl Sites {
         let copy = format!("{}/{}/{number}", self.queue, self.host.now().millis());
         let checkout = Checkout::create(&root, &spec.tree, copy, &self.objects).await?;
         let host = self.host.of_folder(&root, &state);
-        let caller = WorkerCaller(host);
+        let caller = WorkerCaller { host, action_words: self.action_words };
         let workspace = Workspace { root, state: state.clone() };
         // Its folder is emptied when a worker starts, so what it has need not outlive a loss of power.
         let durability = Some(StoreDurability::Normal);

@@ -58,11 +58,18 @@ impl WorkerLife {
 }
 
 /// The caller of a worker: what is said on the way goes to its log, and nobody can be asked.
-pub struct WorkerCaller(pub Host);
+pub struct WorkerCaller {
+    pub host: Host,
+    /// The words for acts of people.
+    pub action_words: ActionText,
+}
+
+/// The words for an act of a person, by the command line.
+pub type ActionText = fn(&UserAction) -> String;
 
 impl Caller for WorkerCaller {
     fn host(&self) -> &Host {
-        &self.0
+        &self.host
     }
 
     fn message(&self, text: &str) {
@@ -98,8 +105,7 @@ impl Caller for WorkerCaller {
     }
 
     fn action_words(&self, action: &UserAction) -> String {
-        // A worker has no commands; whoever reads its log finds the act in it.
-        format!("{action:?}")
+        (self.action_words)(action)
     }
 }
 

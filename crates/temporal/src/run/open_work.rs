@@ -111,7 +111,7 @@ impl WorkPart {
             Effect::Start { attempt, .. } => (attempt, None),
             Effect::Watch { attempt, generated, .. } => (attempt, *generated),
             Effect::Gate(question) if question.is_of_agent() => return Self::Call,
-            Effect::CallTool { .. } | Effect::EndAgent { .. } => return Self::Call,
+            Effect::CallTool(_) | Effect::EndAgent(_) => return Self::Call,
             call if begins_call(call) => return Self::Call,
             Effect::Lookup { task_id, .. } => return Self::Lookup(task_id.clone()),
             Effect::Remember { task_id, .. } => return Self::Remember(task_id.clone()),
@@ -176,10 +176,7 @@ pub(crate) fn relies_on_log(job: &Job) -> bool {
 pub(crate) fn begins_call(effect: &Effect) -> bool {
     matches!(
         effect,
-        Effect::CallModel { .. }
-            | Effect::ServeClient { .. }
-            | Effect::Compact { .. }
-            | Effect::StartChild { .. }
+        Effect::CallModel(_) | Effect::ServeClient(_) | Effect::Compact { .. } | Effect::StartChild { .. }
     )
 }
 
@@ -200,8 +197,8 @@ pub(crate) fn name_of(effect: &Effect) -> String {
         Effect::Watch { .. } => "watch",
         Effect::Check { .. } => "check",
         Effect::Gate(_) => "gates",
-        Effect::CallModel { .. } => "model",
-        Effect::CallTool { .. } => "tool",
+        Effect::CallModel(_) => "model",
+        Effect::CallTool(_) => "tool",
         Effect::StartChild { .. } => "run",
         Effect::Confirm { .. } => "confirm",
         Effect::Lookup { task_id, .. } => return format!("lookup {task_id}"),

@@ -20,7 +20,7 @@ use tokio::{
 
 use wf_base::{failpoint, time::Moment};
 use wf_engine::{EngineError, FutureClaim, SharedLedgers, WorkClaim};
-use wf_exec::StopLevel;
+use wf_exec::{StopLevel, WorkError};
 
 use crate::{
     host::{
@@ -176,11 +176,12 @@ impl SharedLedgers for WorkflowLedgers {
         let claimant = CLAIMANT.try_with(Claimant::clone).ok();
         let claimant = claimant.and_then(|Claimant { workflow, key }| Some((workflow?, key)));
         Box::pin(async move {
-            let (workflow, key) = claimant.ok_or("no workflow has ordered the call")?;
+            let (workflow, key) =
+                claimant.ok_or_else(|| WorkError::environmental("no workflow has ordered the call"))?;
             let options = WorkflowExecuteUpdateOptions::default();
             let answer =
                 workflow.execute_update(RunWorkflow::claim, OrderClaim { key, claim }, options).await;
-            answer.map_err(|error| error.to_string())
+            answer.map_err(|error| WorkError::environmental(error.to_string()))
         })
     }
 }

@@ -12,7 +12,8 @@ function describe({ payload, review, risk }, goal) {
   }
   const list = part("statement");
   list.replaceChildren();
-  line(list, "you approve", `${SUBJECTS[statement.scope]}: ${goal}`);
+  part("sign-title").textContent = "You approve";
+  line(list, "the subject", `${SUBJECTS[statement.scope]}: ${goal}`);
   if (statement.scope === "standing") {
     line(list, "how often", String(statement.executions));
   }

@@ -1,115 +1,121 @@
-// Asks for the page again when the log has grown, and puts what is new in its place.
-"use strict";
+// Asks for the page again when the log has grown, and changes what differs. What a person fills in, opened, selected or scrolled
+// stays; a form that is begun and has changed on the server says so.
+/* global Idiomorph */
+import { sayLoginEnded, showTimes } from "/page.js";
 
-const connection = document.getElementById("connection");
-let known = document.getElementById("main").dataset.log;
-let busy = false;
-let again = false;
-let changed = false;
+const RETRY_SECONDS = 1;
+const LOOK_SECONDS = 15;
+const policy = globalThis.trustedTypes?.createPolicy("wf", { createHTML: (text) => text });
+const main = document.getElementById("main");
+const outdated = document.getElementById("outdated");
+let known = main.dataset.log;
+let version = main.dataset.page;
+let isBusy = false;
+let isDue = false;
 
-document.addEventListener("input", () => { changed = true; });
+// The forms that a person has begun to fill in, each as the server made it.
+const begun = new Map();
 
-// True if a person fills in a form: the page stays as it is.
-function isInUse() {
-  const field = document.activeElement;
-  const isIn = field && ["INPUT", "SELECT", "TEXTAREA"].includes(field.tagName);
-  return changed || isIn || "signing" in document.documentElement.dataset;
+function nameOf(form) {
+  return form.getAttribute("action") ?? form.id;
 }
 
-// What a person opened, and where the focus is, stays.
-function replace(text) {
-  const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("main");
-  const main = document.getElementById("main");
-  if (!fresh || fresh.innerHTML === main.innerHTML) {
-    return;
+document.addEventListener("input", (event) => {
+  const form = event.target.form;
+  if (form && !begun.has(form)) {
+    begun.set(form, original.get(nameOf(form)));
   }
-  const open = [...main.querySelectorAll("details")].map((one) => one.open);
-  // What grows by itself stays, where its reader scrolled it.
-  const growing = new Map([...main.querySelectorAll("[data-output]")].map((one) => [one.dataset.output, [one, one.scrollTop]]));
-  for (const one of fresh.querySelectorAll("[data-output]")) {
-    growing.has(one.dataset.output) && one.replaceWith(growing.get(one.dataset.output)[0]);
+});
+
+// The text of each form as the server made it, by name.
+let original = new Map();
+
+function noteForms(root) {
+  original = new Map([...root.querySelectorAll("form")].map((form) => [nameOf(form), form.outerHTML]));
+}
+
+noteForms(document);
+
+// True if a node stays as it is: it is filled in, or grows by itself.
+function stays(node, fresh) {
+  if (!(node instanceof Element)) {
+    return false;
   }
-  const scrolled = [...main.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
-  const focus = document.activeElement && document.activeElement.closest("a[href]");
-  const href = focus && main.contains(focus) ? focus.getAttribute("href") : null;
-  main.replaceChildren(...fresh.childNodes);
-  [...main.querySelectorAll("details")].forEach((one, at) => { one.open = open[at] ?? one.open; });
-  [...main.querySelectorAll(".scroll")].forEach((one, at) => { [one.scrollLeft, one.scrollTop] = scrolled[at] ?? [0, 0]; });
-  growing.forEach(([one, top]) => { one.scrollTop = top; });
+  if (begun.has(node)) {
+    if (begun.get(node) !== fresh.outerHTML) {
+      outdated.hidden = false;
+    }
+    return true;
+  }
+  return node.matches("[data-keep], #connection, #outdated") || (node.matches("[data-output]") && node.dataset.output === fresh.dataset?.output);
+}
+
+function morph(text) {
+  const fresh = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  showTimes(fresh);
+  document.title = fresh.title;
+  const scrolled = [...main.querySelectorAll(".scroll, .log")].map((one) => [one, one.scrollLeft, one.scrollTop]);
+  Idiomorph.morph(document.body, fresh.body, {
+    ignoreActiveValue: true,
+    head: { style: "none" },
+    callbacks: {
+      beforeNodeMorphed: (node, other) => !stays(node, other),
+      // A form that was begun is not taken away, either: it says that it is outdated.
+      beforeNodeRemoved: (node) => {
+        const isBegun = node instanceof Element && [...begun.keys()].some((form) => node.contains(form));
+        outdated.hidden &&= !isBegun;
+        return !isBegun;
+      },
+      // What a person opened or closed.
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
+    },
+  });
+  scrolled.forEach(([one, left, top]) => { [one.scrollLeft, one.scrollTop] = [left, top]; });
+  noteForms(fresh);
   document.dispatchEvent(new Event("replaced"));
-  if (href) {
-    main.querySelector(`a[href="${CSS.escape(href)}"]`)?.focus();
-  }
 }
 
-function pause(seconds) {
-  return new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+// Asks for the page once; false if the server has no time for it just now.
+async function ask() {
+  const headers = { "If-None-Match": `"${version}"` };
+  const response = await fetch(location.href, { credentials: "same-origin", headers }).catch(() => null);
+  if (response?.status === 401) {
+    sayLoginEnded();
+  } else if (response?.status === 503) {
+    const seconds = Number(response.headers.get("Retry-After")) || RETRY_SECONDS;
+    await new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+    return false;
+  } else if (response?.status === 404) {
+    outdated.hidden = false;
+  } else if (response?.ok) {
+    version = (response.headers.get("ETag") ?? "").replaceAll('"', "");
+    morph(await response.text());
+  }
+  return true;
 }
 
 async function refresh() {
-  if (busy) {
-    again = true;
+  isDue = true;
+  if (isBusy) {
     return;
   }
-  busy = true;
-  do {
-    again = false;
-    if (!isInUse()) {
-      const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
-      if (response && response.status === 401) {
-        connection.textContent = "this login has ended";
-      } else if (response && response.status === 503) {
-        // There are too many requests just now.
-        await pause(Number(response.headers.get("Retry-After")) || 1);
-        again = true;
-      } else if (response && response.ok) {
-        const text = await response.text();
-        if (!isInUse()) {
-          replace(text);
-        }
-      }
+  isBusy = true;
+  try {
+    while (isDue) {
+      isDue = false;
+      isDue = !(await ask()) || isDue;
     }
-  } while (again);
-  busy = false;
-}
-
-let events = null;
-
-function listen() {
-  events = new EventSource("/events");
-  events.addEventListener("log", (event) => {
-    connection.textContent = "";
-    if (event.data !== known) {
-      known = event.data;
-      refresh();
-    }
-  });
-  events.addEventListener("error", () => {
-    connection.textContent = "not connected; trying again";
-    // A browser goes on by itself after a stream that broke, and not after one that was refused.
-    if (events?.readyState === EventSource.CLOSED) {
-      events = null;
-      pause(5).then(follow);
-    }
-  });
-}
-
-// Browsers open six connections to a server: a page that nobody sees gives its own back, and learns later what it missed.
-function follow() {
-  if (document.visibilityState === "visible") {
-    if (!events) {
-      listen();
-    }
-  } else {
-    events?.close();
-    events = null;
+  } finally {
+    isBusy = false;
   }
 }
 
-addEventListener("pagehide", () => {
-  events?.close();
-  events = null;
+// Not all that a page shows is in the log: a process that died, a time that passed.
+setInterval(() => document.visibilityState === "visible" && refresh(), LOOK_SECONDS * 1000);
+
+document.addEventListener("news", ({ detail }) => {
+  if (detail !== known) {
+    known = detail;
+    refresh();
+  }
 });
-addEventListener("pageshow", follow);
-document.addEventListener("visibilitychange", follow);
-follow();

@@ -1,5 +1,6 @@
 // Signs the answer to a request. What is signed is shown first, made from the very text that is signed.
 import { hex, ownKey, ownPasskey } from "/key.js";
+import { announceChanges } from "/page.js";
 
 // The page may be put together anew while it is open, so its parts are looked for when they are needed.
 export const part = (id) => document.getElementById(id);
@@ -147,7 +148,7 @@ function describe({ statement, proposal }) {
   const list = part("statement");
   list.replaceChildren();
   const isYes = statement.verdict === "approved";
-  line(list, "you", isYes ? "approve" : "decline");
+  part("sign-title").textContent = isYes ? "You approve" : "You decline";
   line(list, "the question", proposal.ask.message);
   if (isYes) {
     answerLines(statement.answer, proposal.ask.answer).forEach(([name, value]) => line(list, name, value));
@@ -174,6 +175,9 @@ export function confirmed(risk) {
   go.disabled = risk === "high";
   slide.oninput = () => { go.disabled = slide.value !== slide.max; };
   dialog.showModal();
+  // It is read from its first line: a browser would show the first button, which is below.
+  part("sign-title").focus();
+  dialog.scrollTop = 0;
   return new Promise((resolve) => {
     dialog.onclose = () => resolve(dialog.returnValue === "sign");
     dialog.returnValue = "";
@@ -259,6 +263,7 @@ async function answer(button) {
 }
 
 const shown = Date.now();
+announceChanges();
 
 if (globalThis.crypto?.subtle) {
   document.documentElement.classList.add("signs");

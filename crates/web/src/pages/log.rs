@@ -39,11 +39,6 @@ pub(crate) struct LogQuery {
     from: Option<u64>,
 }
 
-/// The script showing the output of attempts as it comes.
-pub(crate) async fn script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/log.js"))
-}
-
 /// The output of an attempt as server-sent events, until the attempt ends. The id of an event is the offset from
 /// which a returning browser goes on.
 pub(crate) async fn stream(
@@ -108,7 +103,7 @@ struct FollowedLog {
 }
 
 impl FollowedLog {
-    /// Waits for the next event; `None` after the one saying that the attempt has ended.
+    /// Waits for the next event; `None` after the one with the end of the attempt.
     async fn next_event(&mut self) -> Option<Event> {
         loop {
             let mut feed = self.feed.take()?;
@@ -133,7 +128,7 @@ impl FollowedLog {
     }
 }
 
-/// Reads the next part of a log, away from the thread that answers.
+/// Reads the next part of a log, away from the answering thread.
 async fn next_part(
     site: &Site,
     mut feed: LogFeed,

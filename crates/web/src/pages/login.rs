@@ -2,7 +2,7 @@ use axum::{
     extract::{Extension, Form, Query, State},
     http::{
         HeaderMap, StatusCode,
-        header::{CONTENT_TYPE, LOCATION, SET_COOKIE},
+        header::{LOCATION, SET_COOKIE},
     },
     response::{Html, IntoResponse, Response},
 };
@@ -48,11 +48,6 @@ pub(crate) async fn link(
     .into_response()
 }
 
-/// The script that presses the button.
-pub(crate) async fn script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/login.js"))
-}
-
 /// Lets the browser in that opens a link first.
 pub(crate) async fn login(
     State(site): State<Site>,
@@ -69,7 +64,7 @@ pub(crate) async fn login(
     }
 }
 
-/// Refuses a link that was used, is too old, or never was one.
+/// Refuses a link already used, expired, or unknown.
 fn invalid_link(site: &Site, headers: &HeaderMap) -> Response {
     if let Err(wait) = site.logins.count_wrong_link(site.host().now()) {
         let reason = "Too many links that are not valid were opened.";

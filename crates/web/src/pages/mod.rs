@@ -4,6 +4,7 @@
 //! [`run`] and [`secrets`] the requests of a browser allowed to operate, and its secrets.
 
 pub(crate) mod audit;
+pub(crate) mod files;
 pub(crate) mod goals;
 pub(crate) mod keys;
 pub(crate) mod log;
@@ -16,41 +17,17 @@ pub(crate) mod secrets;
 
 use axum::{
     extract::State,
-    http::header::{CONTENT_TYPE, HeaderMap},
+    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 
-use crate::{changes, limits::no_stream, site::Site};
-
-/// The style of all pages.
-pub(crate) async fn style() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../assets/style.css"))
-}
-
-/// The script asking for a page again when the log has grown.
-pub(crate) async fn script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/live.js"))
-}
-
-/// The script that signs answers.
-pub(crate) async fn sign_script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/sign.js"))
-}
-
-/// The script of the key of a browser.
-pub(crate) async fn key_script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/key.js"))
-}
-
-/// The script that signs for goals.
-pub(crate) async fn goal_script() -> impl IntoResponse {
-    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("../assets/goal.js"))
-}
+use crate::{changes, guard::login_key, limits::no_stream, site::Site};
 
 /// The stream of news.
 pub(crate) async fn events(State(site): State<Site>, headers: HeaderMap) -> Response {
-    match site.limits.open_stream() {
-        Some(place) => changes::event_stream(site.log, place).into_response(),
-        None => no_stream(&site, &headers),
-    }
+    let Some(place) = site.limits.open_stream() else {
+        return no_stream(&site, &headers);
+    };
+    let key = login_key(&site, &headers).unwrap_or_default().to_owned();
+    changes::event_stream(&site, key, place).into_response()
 }

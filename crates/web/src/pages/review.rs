@@ -36,7 +36,7 @@ struct ReviewView {
     may_operate: bool,
 }
 
-/// The request that is answered next, those after it, and the suggestions.
+/// The next request to answer, those after it, and the suggestions.
 pub(crate) async fn requests(
     State(site): State<Site>,
     Extension(access): Extension<LoginAccess>,

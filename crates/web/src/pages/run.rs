@@ -1,4 +1,4 @@
-use crate::{logins::LoginAccess, respond, site::Site};
+use crate::{caller::PageCaller, logins::LoginAccess, respond, site::Site};
 use axum::{
     extract::{Extension, Path, Query, State},
     response::Response,
@@ -6,12 +6,15 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_app::{
+    CommandError,
+    run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
-        RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader, run_view,
-        state_reader, stream_view, task_view,
+        RunPage, RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader,
+        run_view, state_reader, stream_view, task_view,
     },
 };
+use wf_base::name::RunId;
 
 /// The filter of the tasks, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -22,7 +25,7 @@ pub(crate) struct TasksQuery {
     /// The number of the page, from 0.
     #[serde(default)]
     page: usize,
-    /// The group of steps unfolded in the picture of a large plan.
+    /// The unfolded group of steps in the picture of a large plan.
     open: Option<usize>,
 }
 
@@ -54,15 +57,39 @@ pub(crate) async fn run(
 
 /// Undoes a run, and leads to the run that does it.
 pub(crate) async fn undo(State(site): State<Site>, Path(run): Path<String>) -> Response {
-    let begun = site.execute(move |caller| {
+    act(&site, run, |caller, run| request_undo(caller, run)).await
+}
+
+/// Cancels a run.
+pub(crate) async fn cancel(State(site): State<Site>, Path(run): Path<String>) -> Response {
+    act(&site, run, |caller, run| request_cancel(caller, run).map(|()| run.clone())).await
+}
+
+/// Resumes a run.
+pub(crate) async fn resume(State(site): State<Site>, Path(run): Path<String>) -> Response {
+    act(&site, run, |caller, run| request_resume(caller, run).map(|()| run.clone())).await
+}
+
+/// Starts a run repeating what did not succeed, and leads to it.
+pub(crate) async fn retry(State(site): State<Site>, Path(run): Path<String>) -> Response {
+    act(&site, run, |caller, run| request_retry(caller, run)).await
+}
+
+/// Does something with a run, and leads to the run with the effect.
+async fn act(
+    site: &Site,
+    run: String,
+    act: impl FnOnce(&PageCaller, &RunId) -> Result<RunId, CommandError> + Send + 'static,
+) -> Response {
+    let done = site.execute(move |caller| {
         let Some(reader) = state_reader(caller)? else {
             return Ok(None);
         };
-        find_run(&reader, &run)?.map(|run| request_undo(caller, &run)).transpose()
+        find_run(&reader, &run)?.map(|run| act(caller, &run)).transpose()
     });
-    match begun.await.transpose() {
-        None => respond::missing(&site),
-        Some(begun) => respond::done(&site, begun.map(|run| format!("/runs/{run}"))),
+    match done.await.transpose() {
+        None => respond::missing(site),
+        Some(done) => respond::done(site, done.map(|run| format!("/runs/{run}"))),
     }
 }
 
@@ -126,6 +153,9 @@ pub(crate) struct RunsQuery {
     /// The word for a state; empty: every state.
     #[serde(default)]
     state: String,
+    /// `all`: the checks of goals, too.
+    #[serde(default)]
+    checks: String,
     /// The number of the page, from 0.
     #[serde(default)]
     page: usize,
@@ -136,6 +166,8 @@ struct RunsView {
     runs: Vec<Value>,
     plan: String,
     state: String,
+    has_checks: bool,
+    hidden_checks: u64,
     page: usize,
     has_more: bool,
 }
@@ -143,10 +175,11 @@ struct RunsView {
 /// The runs of a workspace, newest first.
 pub(crate) async fn runs(State(site): State<Site>, Query(query): Query<RunsQuery>) -> Response {
     respond::view(&site, "runs.html", move |caller| {
-        let RunsQuery { plan, state, page } = query;
-        let run_query = RunQuery { plan: plan.clone(), state: state.clone(), page };
-        let list = run_page(caller, &run_query)?;
-        Ok(Some(RunsView { runs: list.runs, plan, state, page, has_more: list.has_more }))
+        let RunsQuery { plan, state, checks, page } = query;
+        let has_checks = checks == "all";
+        let run_query = RunQuery { plan: plan.clone(), state: state.clone(), has_checks, page };
+        let RunPage { runs, has_more, hidden_checks } = run_page(caller, &run_query)?;
+        Ok(Some(RunsView { runs, plan, state, has_checks, hidden_checks, page, has_more }))
     })
     .await
 }

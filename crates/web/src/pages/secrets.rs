@@ -18,7 +18,7 @@ use wf_app::{
 /// The longest form with a secret, in bytes.
 pub(crate) const MAX_FORM_SIZE: usize = 64 * 1024;
 
-/// The secrets that setups wait for, for a browser with some access.
+/// The secrets awaited by setups, for a browser with some access.
 #[derive(Serialize)]
 struct SecretsView {
     secrets: Vec<SecretPrompt>,
@@ -38,7 +38,7 @@ pub(crate) struct SecretAddress {
     ref_id: String,
 }
 
-/// The secrets that setups wait for.
+/// The secrets awaited by setups.
 pub(crate) async fn secrets(State(site): State<Site>, Extension(access): Extension<LoginAccess>) -> Response {
     let may_operate = access >= LoginAccess::Operate;
     respond::view(&site, "secrets.html", move |caller| {
@@ -76,7 +76,7 @@ fn status(error: &SecretEntryError) -> StatusCode {
     match error {
         SecretEntryError::Unknown => StatusCode::NOT_FOUND,
         SecretEntryError::Duplicate => StatusCode::CONFLICT,
-        SecretEntryError::Unfit(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        SecretEntryError::Unfit(_) | SecretEntryError::Weak(_) => StatusCode::UNPROCESSABLE_ENTITY,
         SecretEntryError::Unable(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::args::{duration, name};
 use crate::{Ui, connections::SecretArgs};
 use wf_app::{
     CliExitCode, CommandError,
@@ -11,6 +10,7 @@ use wf_app::{
 };
 use wf_base::{
     name::PlanId,
+    time::parse_duration,
     untrusted::{BOLD, GOOD, paint, untrusted},
 };
 
@@ -26,7 +26,7 @@ Examples:
   wf connection add notes --skill notion --secret-file token=/dev/fd/3 --yes")]
 pub struct ConnectionAddArgs {
     /// Name of the connection
-    #[arg(value_name = "NAME", value_parser = name)]
+    #[arg(value_name = "NAME")]
     name: PlanId,
     /// Skill that maintains it
     #[arg(long, value_name = "SKILL")]
@@ -44,14 +44,19 @@ pub struct ConnectionAddArgs {
     #[arg(long)]
     yes: bool,
     /// Time limit for the setup
-    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = parse_duration)]
     timeout: Duration,
     #[command(flatten)]
     secrets: SecretArgs,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+/// An error for a text without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected KEY=VALUE")]
+struct NoPair;
+
+fn pair(text: &str) -> Result<(String, String), NoPair> {
+    let (key, value) = text.split_once('=').ok_or(NoPair)?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
@@ -81,7 +86,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionAddArgs) -> Result<CliExitCode, Comm
     Ok(CliExitCode::Ok)
 }
 
-/// The terms that the user agrees to.
+/// The terms for the user to agree to.
 fn offered_terms(name: &PlanId, offer: &ConnectionOffer<'_>) -> String {
     let (reply, permissions) = (&offer.discovery, &offer.permissions);
     let provider = untrusted(&reply.provider);

@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::args::{duration, name};
 use crate::{Ui, keys::SigningArgs};
 use wf_app::{
     CliExitCode, CommandError,
@@ -11,6 +10,7 @@ use wf_app::{
 };
 use wf_base::{
     name::PlanId,
+    time::parse_duration,
     untrusted::{BOLD, paint},
 };
 
@@ -26,7 +26,7 @@ Examples:
   wf connection approve mail --permission Mail.Read --permission Mail.Send")]
 pub struct ConnectionApproveArgs {
     /// Name of the connection
-    #[arg(value_name = "NAME", value_parser = name)]
+    #[arg(value_name = "NAME")]
     name: PlanId,
     /// Skill that maintains it [default: that of the connection, if it is set up already]
     #[arg(long, value_name = "SKILL")]
@@ -35,7 +35,7 @@ pub struct ConnectionApproveArgs {
     #[arg(long = "permission", value_name = "PERMISSION")]
     permissions: Vec<String>,
     /// Validity of the approval [default: the maximum in approvers.yaml, else 7d]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     expires: Option<Duration>,
     #[command(flatten)]
     signing: SigningArgs,
@@ -61,7 +61,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
     Ok(CliExitCode::Ok)
 }
 
-/// The terms that the approver signs for.
+/// The terms for the approver to sign.
 fn terms(review: &ConnectionReview) -> String {
     let statement = &review.token.statement;
     let permissions = match review.permissions.as_slice() {

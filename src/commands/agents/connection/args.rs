@@ -1,11 +1,8 @@
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 
 use super::{add, approve, check, grant, list, remove};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
-use wf_base::name::PlanId;
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -36,14 +33,4 @@ pub fn run(ui: &Ui, args: &ConnectionArgs) -> Result<CliExitCode, CommandError> 
         ConnectionCommand::Approve(args) => approve::run(ui, args),
         ConnectionCommand::Remove(args) => remove::run(ui, args),
     }
-}
-
-/// Parses the name of a connection.
-pub(super) fn name(text: &str) -> Result<PlanId, String> {
-    PlanId::parse(text).map_err(|error| error.to_string())
-}
-
-/// Parses a duration.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    wf_base::time::parse_duration(text).map_err(|error| error.to_string())
 }

@@ -7,7 +7,6 @@ use std::{
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::args::{duration, name};
 use crate::Ui;
 use wf_app::{
     Caller as _, CliExitCode, CommandError, Host,
@@ -16,6 +15,7 @@ use wf_app::{
 };
 use wf_base::{
     name::PlanId,
+    time::parse_duration,
     units::plural,
     untrusted::{BAD, GOOD, WARN, paint},
 };
@@ -28,7 +28,7 @@ a run does not call a service that failed three times in a row, for a minute; a 
 does.")]
 pub struct ConnectionCheckArgs {
     /// Names of the connections
-    #[arg(value_name = "NAME", value_parser = name, required_unless_present = "all")]
+    #[arg(value_name = "NAME", required_unless_present = "all")]
     names: Vec<PlanId>,
     /// Check all connections that were set up
     #[arg(long, conflicts_with = "names")]
@@ -40,7 +40,7 @@ pub struct ConnectionCheckArgs {
     #[arg(long, value_name = "FILE")]
     stamp: Option<PathBuf>,
     /// Time limit for a script
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     timeout: Duration,
 }
 

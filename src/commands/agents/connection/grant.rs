@@ -2,16 +2,15 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::args::{duration, name};
 use crate::{Ui, connections::SecretArgs};
 use wf_app::{CliExitCode, CommandError, approve::confirmed, connections::ConnectionGrant};
-use wf_base::name::PlanId;
+use wf_base::{name::PlanId, time::parse_duration};
 
 /// Grant a connection another permission
 #[derive(Args, Debug)]
 pub struct ConnectionGrantArgs {
     /// Name of the connection
-    #[arg(value_name = "NAME", value_parser = name)]
+    #[arg(value_name = "NAME")]
     name: PlanId,
     /// Permission to add
     #[arg(value_name = "PERMISSION")]
@@ -20,7 +19,7 @@ pub struct ConnectionGrantArgs {
     #[arg(long)]
     yes: bool,
     /// Time limit for the setup
-    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = parse_duration)]
     timeout: Duration,
     #[command(flatten)]
     secrets: SecretArgs,

@@ -2,7 +2,6 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::json;
 
-use super::args::name;
 use crate::Ui;
 use wf_app::{
     CliExitCode, CommandError,
@@ -28,7 +27,7 @@ pub struct ConnectionListArgs {
 #[derive(Args, Debug)]
 pub struct ConnectionShowArgs {
     /// Name of the connection
-    #[arg(value_name = "NAME", value_parser = name)]
+    #[arg(value_name = "NAME")]
     name: PlanId,
     /// Write one JSON document
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `wf connection`: accounts at services that skills maintain.
+//! `wf connection`: accounts at services, maintained by skills.
 //!
 //! One file for each of its commands; [`args`] chooses between them.
 

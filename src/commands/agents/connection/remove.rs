@@ -1,6 +1,5 @@
 use clap::Args;
 
-use super::args::name;
 use crate::Ui;
 use wf_app::{
     CliExitCode, CommandError,
@@ -13,7 +12,7 @@ use wf_base::name::PlanId;
 #[derive(Args, Debug)]
 pub struct ConnectionRemoveArgs {
     /// Name of the connection
-    #[arg(value_name = "NAME", value_parser = name)]
+    #[arg(value_name = "NAME")]
     name: PlanId,
     /// Do not ask for confirmation
     #[arg(long)]

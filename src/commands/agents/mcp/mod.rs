@@ -1,4 +1,4 @@
-//! `wf mcp`: the workspace, and servers whose tools its agents call, in the Model Context Protocol.
+//! `wf mcp`: the workspace, and servers with tools for its agents, in the Model Context Protocol.
 //!
 //! [`args`] chooses between its commands.
 

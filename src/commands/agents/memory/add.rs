@@ -5,7 +5,7 @@ use wf_app::{CliExitCode, CommandError, memory::add_note, sessions::active_sessi
 use wf_base::name::SessionName;
 use wf_core::memory::{MemoryNote, NoteDraft};
 
-/// The source of a note that a user writes.
+/// The source of a note by a user.
 const USER: &str = "user";
 
 /// Add a note

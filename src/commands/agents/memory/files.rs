@@ -94,7 +94,7 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
     Ok(CliExitCode::Ok)
 }
 
-/// Imports megrams and notes: all or nothing. What nobody signed is a claim.
+/// Imports megrams and notes: all or nothing. Unsigned ones are claims.
 pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, CommandError> {
     let (shown, text) = text_of(ui, &args.file)?;
     let OpenedBundle { text, signers, keys } = open_bundle(ui, text)?;
@@ -115,7 +115,7 @@ pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, Co
     Ok(CliExitCode::Ok)
 }
 
-/// Signs a bundle that can be imported.
+/// Signs a bundle for imports.
 pub(super) fn sign(ui: &Ui, args: &MemorySignArgs) -> Result<CliExitCode, CommandError> {
     let (shown, text) = text_of(ui, &args.file)?;
     read_bundle(&text, &MemoryBundle::default()).map_err(|error| invalid(&shown, &error))?;

@@ -42,7 +42,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryPromoteArgs) -> Result<CliExitCode, Comm
     Ok(CliExitCode::Ok)
 }
 
-/// Shares notes with all sessions, once a person has seen what contradicts them.
+/// Shares notes with all sessions, once a person has seen the contradictions.
 pub fn promote_notes(ui: &Ui, notes: Vec<MemoryNote>, yes: bool) -> Result<(), CommandError> {
     let memory_notes = MemoryReader::open(&ui.host)?.notes()?;
     let (shared, own): (Vec<MemoryNote>, Vec<MemoryNote>) =

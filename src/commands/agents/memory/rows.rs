@@ -10,7 +10,7 @@ use wf_base::{
 use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, RuleSense};
 use wf_report::{ColumnAlign, TextTable};
 
-/// The width at which a content is cut on a line, in characters.
+/// The width of a content on a line, in characters.
 const WIDTH: usize = 60;
 
 /// The numbers of megrams and notes; of notes only if there are any.
@@ -76,7 +76,7 @@ pub(super) fn style(action: MemoryAction) -> Style {
     }
 }
 
-/// The word for a megram that is a rule or a law.
+/// The word for a megram of the kind rule or law.
 pub(super) fn standing(megram: &Megram) -> &'static str {
     match megram.level {
         MegramLevel::Thinking => "law",

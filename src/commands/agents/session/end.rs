@@ -37,7 +37,7 @@ pub struct SessionFailArgs {
     reason: String,
 }
 
-/// Ends a session whose runs have all ended, and shares notes of it.
+/// Ends a session after the end of all its runs, and shares notes of it.
 pub(super) fn complete(ui: &Ui, args: &SessionCompleteArgs) -> Result<CliExitCode, CommandError> {
     let session = OpenedSession::find_active(&ui.host, args.name.as_ref())?;
     let name = &session.name;

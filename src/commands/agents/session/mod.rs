@@ -1,4 +1,4 @@
-//! `wf session`: lines of work that are kept apart, put aside and taken up again.
+//! `wf session`: lines of work, kept apart, put aside and taken up again.
 //!
 //! One file for each of its commands; [`args`] chooses between them.
 

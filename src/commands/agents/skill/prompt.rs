@@ -4,14 +4,13 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    properties::{invalid, text},
     shelves::{find, warn_of_broken},
     walk::find_skill,
 };
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::untrusted;
-use wf_skill::{PromptSkill, prompt, properties};
+use wf_skill::{PromptSkill, prompt};
 
 /// Print the block that lists skills to a model, as the reference package does
 #[derive(Args, Debug)]
@@ -56,7 +55,7 @@ fn find_skills(ui: &Ui) -> Vec<PromptSkill> {
 
 fn find_named(ui: &Ui, path: &Path) -> Result<PromptSkill, CommandError> {
     let place = find_skill(ui, path)?;
-    let properties = properties(&text(&place)?).map_err(|reason| invalid(&place, &reason))?;
+    let properties = place.properties()?;
     let text = |key: &str| properties.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
     Ok(PromptSkill {
         name: text("name"),

@@ -6,7 +6,7 @@ use crate::Ui;
 use wf_app::skills::discover_skills;
 use wf_base::{units::plural, untrusted::untrusted};
 use wf_core::agent::authoring::SkillSummary;
-use wf_skill::{DiscoveredSkill, OmittedFolders, SkillDiscovery};
+use wf_skill::{DiscoveredSkill, OmittedFolders, SkillDiscovery, SkillFinding};
 
 /// Returns the skills of the workspace and of the user, and the folder of each. Omissions are reported.
 pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + use<>) {
@@ -51,15 +51,17 @@ fn sentence_of(omitted: &OmittedFolders) -> String {
 pub fn warn_of_broken(ui: &Ui, discovery: &SkillDiscovery) {
     for discovered in discovery.skills.iter().filter(|skill| skill.shadowed_by.is_none()) {
         if let Err(findings) = &discovered.skill {
-            let reason: Vec<String> =
-                findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
-            ui.print_message_line(&format!(
-                "{} does not load: {}",
-                untrusted(&discovered.shown()),
-                reason.join("; ")
-            ));
+            let shown = discovered.shown();
+            ui.print_message_line(&format!("{} does not load: {}", untrusted(&shown), reasons(findings)));
         }
     }
+}
+
+/// Returns the messages of findings, safe to display.
+pub fn reasons(findings: &[SkillFinding]) -> String {
+    let reasons: Vec<String> =
+        findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
+    reasons.join("; ")
 }
 
 /// A text on one line, safe to display.

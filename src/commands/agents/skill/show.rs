@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::shelves::{find, line};
+use super::shelves::{find, line, reasons};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::{
@@ -62,9 +62,7 @@ pub fn run(ui: &Ui, args: &SkillShowArgs) -> Result<CliExitCode, CommandError> {
 }
 
 fn broken(skill: &DiscoveredSkill, findings: &[SkillFinding]) -> CommandError {
-    let reason: Vec<String> =
-        findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
-    let message = format!("{} does not load: {}", line(&skill.shown()), reason.join("; "));
+    let message = format!("{} does not load: {}", line(&skill.shown()), reasons(findings));
     let help = findings.iter().filter_map(|finding| finding.help.as_ref());
     help.fold(CommandError::new(CliExitCode::Invalid, message), |error, help| {
         error.hint(untrusted(help).to_string())

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    verdicts::{SkillVerdicts, document, judge, table},
+    verdicts::{SkillValidation, SkillVerdicts},
     walk::find_skills,
 };
 use crate::Ui;
@@ -51,28 +51,21 @@ pub fn run(ui: &Ui, args: &SkillValidateArgs) -> Result<CliExitCode, CommandErro
         Some(ValidationRulesArg::Spec) => vec![ValidationProfile::Spec],
         Some(ValidationRulesArg::Load) => vec![ValidationProfile::Load],
     };
-    let places = find_skills(ui, &args.paths)?;
-    let verdicts: Vec<SkillVerdicts<'_>> = places.iter().map(|place| judge(place, &profiles)).collect();
-    let is_reference = matches!(args.profile, Some(ValidationRulesArg::Reference));
+    let validation = SkillValidation::judge(find_skills(ui, &args.paths)?, profiles);
     if args.json {
-        let document = document(&verdicts, &profiles);
+        let document = validation.document();
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
-    } else if is_reference {
-        for of_skill in &verdicts {
-            as_reference(ui, of_skill)?;
-        }
-    } else if let [one] = verdicts.as_slice() {
-        ui.print(&one.text())?;
+    } else if matches!(args.profile, Some(ValidationRulesArg::Reference)) {
+        validation.skills.iter().try_for_each(|verdicts| print_reference(ui, verdicts))?;
     } else {
-        ui.print(&table(&verdicts, &profiles))?;
+        ui.print(&validation.text())?;
     }
-    let is_valid = verdicts.iter().all(SkillVerdicts::is_valid);
-    Ok(if is_valid { CliExitCode::Ok } else { CliExitCode::Invalid })
+    Ok(if validation.is_valid() { CliExitCode::Ok } else { CliExitCode::Invalid })
 }
 
 /// Prints the output of the reference validator.
-fn as_reference(ui: &Ui, verdicts: &SkillVerdicts<'_>) -> Result<(), CommandError> {
-    let shown = &verdicts.skill.shown;
+fn print_reference(ui: &Ui, verdicts: &SkillVerdicts) -> Result<(), CommandError> {
+    let shown = &verdicts.location.shown;
     if verdicts.is_valid() {
         return ui.print_line(&format!("Valid skill: {shown}"));
     }

@@ -11,37 +11,107 @@ use wf_base::{
 use wf_report::{ColumnAlign, TextTable};
 use wf_skill::{SkillFinding, SkillVerdict, ValidationProfile, ValidationSubject, validate};
 
+/// The verdicts of profiles on skills.
+pub struct SkillValidation {
+    pub profiles: Vec<ValidationProfile>,
+    /// The skills, in the order of their paths.
+    pub skills: Vec<SkillVerdicts>,
+}
+
 /// A skill and its verdicts by profile.
-pub struct SkillVerdicts<'a> {
-    /// The skill.
-    pub skill: &'a SkillLocation,
-    /// One verdict for each requested profile.
+pub struct SkillVerdicts {
+    pub location: SkillLocation,
+    /// One verdict for each profile.
     pub verdicts: Vec<SkillVerdict>,
 }
 
-/// Judges a skill by profiles.
-pub fn judge<'a>(location: &'a SkillLocation, profiles: &[ValidationProfile]) -> SkillVerdicts<'a> {
-    let subject = ValidationSubject {
-        text: location.text.as_deref().map_err(|none| *none),
-        file: location.file,
-        folder: &location.name,
-        shown: &location.shown,
-    };
-    SkillVerdicts {
-        skill: location,
-        verdicts: profiles.iter().map(|profile| validate(*profile, &subject)).collect(),
+impl SkillValidation {
+    /// Judges skills by profiles.
+    pub fn judge(locations: Vec<SkillLocation>, profiles: Vec<ValidationProfile>) -> Self {
+        let judge = |location: SkillLocation| {
+            let subject = ValidationSubject {
+                text: location.text.as_deref().map_err(|none| *none),
+                file: location.file,
+                folder: &location.name,
+                shown: &location.shown,
+            };
+            let verdicts = profiles.iter().map(|profile| validate(*profile, &subject)).collect();
+            SkillVerdicts { location, verdicts }
+        };
+        Self { skills: locations.into_iter().map(judge).collect(), profiles }
+    }
+
+    /// True if every profile finds every skill valid.
+    pub fn is_valid(&self) -> bool {
+        self.skills.iter().all(SkillVerdicts::is_valid)
+    }
+
+    /// Returns the text: the findings of one skill, or a line per skill, and the sums.
+    pub fn text(&self) -> String {
+        if let [skill] = self.skills.as_slice() {
+            return skill.text();
+        }
+        let mut columns = vec![("skill", ColumnAlign::Left)];
+        columns.extend(self.profiles.iter().map(|profile| (profile.as_str(), ColumnAlign::Left)));
+        let mut table = TextTable::new(&columns);
+        for skill in &self.skills {
+            let first = (skill.location.shown.clone(), BOLD);
+            table.row(std::iter::once(first).chain(skill.verdicts.iter().map(cell)).collect());
+        }
+        let mut text = table.render();
+        text.push('\n');
+        for profile in &self.profiles {
+            let VerdictSums { passed, codes } = self.sums(*profile);
+            let mut codes: Vec<(&str, usize)> = codes.into_iter().collect();
+            codes.sort_by(|(a, more), (b, less)| less.cmp(more).then(a.cmp(b)));
+            let codes: String = codes.iter().map(|(code, count)| format!(" · {code} {count}")).collect();
+            let of = plural(self.skills.len(), "skill");
+            text.push_str(&format!("{:<9}  {passed} of {of} pass{codes}\n", profile.as_str()));
+        }
+        text
+    }
+
+    /// Returns the document for programs; see `docs/skills.md`.
+    pub fn document(&self) -> Value {
+        let (mut pass, mut codes) = (Map::new(), Map::new());
+        for profile in &self.profiles {
+            let sums = self.sums(*profile);
+            pass.insert(profile.as_str().into(), sums.passed.into());
+            codes.insert(profile.as_str().into(), json!(sums.codes));
+        }
+        let skills: Vec<Value> = self.skills.iter().map(SkillVerdicts::json).collect();
+        let summary = json!({"skills": skills.len(), "pass": pass, "codes": codes});
+        json!({"v": 1, "skills": skills, "summary": summary})
+    }
+
+    fn sums(&self, profile: ValidationProfile) -> VerdictSums {
+        let verdicts = self.skills.iter().flat_map(|skill| &skill.verdicts);
+        let mut sums = VerdictSums::default();
+        for verdict in verdicts.filter(|verdict| verdict.profile == profile) {
+            sums.passed += usize::from(verdict.is_valid());
+            for finding in &verdict.violations {
+                *sums.codes.entry(finding.code).or_insert(0) += 1;
+            }
+        }
+        sums
     }
 }
 
-impl SkillVerdicts<'_> {
+/// The number of skills that pass a profile, and of the findings of each code.
+#[derive(Default)]
+struct VerdictSums {
+    passed: usize,
+    codes: BTreeMap<&'static str, usize>,
+}
+
+impl SkillVerdicts {
     /// True if every profile finds it valid.
     pub fn is_valid(&self) -> bool {
         self.verdicts.iter().all(SkillVerdict::is_valid)
     }
 
-    /// The findings as text.
-    pub fn text(&self) -> String {
-        let mut text = format!("{}\n", paint(BOLD, &self.skill.shown));
+    fn text(&self) -> String {
+        let mut text = format!("{}\n", paint(BOLD, &self.location.shown));
         for verdict in &self.verdicts {
             let word = match verdict.is_valid() {
                 true if verdict.profile == ValidationProfile::Load => paint(GOOD, "loads"),
@@ -60,7 +130,7 @@ impl SkillVerdicts<'_> {
 
     fn line(&self, style: anstyle::Style, profile: ValidationProfile, finding: &SkillFinding) -> String {
         let at = match self.at(profile, finding) {
-            Some((line, column)) => format!("  {}:{line}:{column}", self.skill.file),
+            Some((line, column)) => format!("  {}:{line}:{column}", self.location.file),
             None => String::new(),
         };
         let code = paint(style, finding.code);
@@ -73,11 +143,11 @@ impl SkillVerdicts<'_> {
 
     /// The position of a finding; the reference validator gives none.
     fn at(&self, profile: ValidationProfile, finding: &SkillFinding) -> Option<(usize, usize)> {
-        let text = self.skill.text.as_deref().ok()?;
+        let text = self.location.text.as_deref().ok()?;
         if profile == ValidationProfile::Reference || finding.span == wf_base::source::Span::default() {
             return None;
         }
-        let place = SourceText::new(self.skill.file, text).line_column(finding.span.start);
+        let place = SourceText::new(self.location.file, text).line_column(finding.span.start);
         Some((place.line, place.column))
     }
 
@@ -104,50 +174,8 @@ impl SkillVerdicts<'_> {
             });
             verdicts.insert(verdict.profile.as_str().into(), value);
         }
-        json!({"path": self.skill.shown, "folder": self.skill.name, "verdicts": verdicts})
+        json!({"path": self.location.shown, "folder": self.location.name, "verdicts": verdicts})
     }
-}
-
-/// The number of skills that pass each profile, and of the findings of each code.
-struct VerdictSums {
-    passed: usize,
-    codes: BTreeMap<&'static str, usize>,
-}
-
-fn sums(verdicts: &[SkillVerdicts<'_>], profile: ValidationProfile) -> VerdictSums {
-    let own = || {
-        verdicts.iter().flat_map(|verdicts| &verdicts.verdicts).filter(|verdict| verdict.profile == profile)
-    };
-    let mut codes = BTreeMap::new();
-    for finding in own().flat_map(|verdict| &verdict.violations) {
-        *codes.entry(finding.code).or_insert(0) += 1;
-    }
-    let passed = own().filter(|verdict| verdict.is_valid()).count();
-    VerdictSums { passed, codes }
-}
-
-/// One line per skill, and the sums.
-pub fn table(verdicts: &[SkillVerdicts<'_>], profiles: &[ValidationProfile]) -> String {
-    let mut columns = vec![("skill", ColumnAlign::Left)];
-    columns.extend(profiles.iter().map(|profile| (profile.as_str(), ColumnAlign::Left)));
-    let mut table = TextTable::new(&columns);
-    for of_skill in verdicts {
-        let mut row = vec![(of_skill.skill.shown.clone(), BOLD)];
-        row.extend(of_skill.verdicts.iter().map(cell));
-        table.row(row);
-    }
-    let mut text = table.render();
-    text.push('\n');
-    for profile in profiles {
-        let VerdictSums { passed, codes } = sums(verdicts, *profile);
-        let mut codes: Vec<(&str, usize)> = codes.into_iter().collect();
-        codes.sort_by(|(a, more), (b, less)| less.cmp(more).then(a.cmp(b)));
-        let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        let codes = if codes.is_empty() { String::new() } else { format!(" · {}", codes.join(" · ")) };
-        let of = plural(verdicts.len(), "skill");
-        text.push_str(&format!("{:<9}  {passed} of {of} pass{codes}\n", profile.as_str()));
-    }
-    text
 }
 
 fn cell(verdict: &SkillVerdict) -> (String, anstyle::Style) {
@@ -161,17 +189,4 @@ fn cell(verdict: &SkillVerdict) -> (String, anstyle::Style) {
         (true, true) => ("ok".into(), GOOD),
         (true, false) => (format!("ok, {}", codes(&verdict.warnings)), WARN),
     }
-}
-
-/// The document for programs; see `docs/skills.md`.
-pub fn document(verdicts: &[SkillVerdicts<'_>], profiles: &[ValidationProfile]) -> Value {
-    let (mut pass, mut codes) = (Map::new(), Map::new());
-    for profile in profiles {
-        let sums = sums(verdicts, *profile);
-        pass.insert(profile.as_str().into(), sums.passed.into());
-        codes.insert(profile.as_str().into(), json!(sums.codes));
-    }
-    let skills: Vec<Value> = verdicts.iter().map(SkillVerdicts::json).collect();
-    let summary = json!({"skills": verdicts.len(), "pass": pass, "codes": codes});
-    json!({"v": 1, "skills": skills, "summary": summary})
 }

@@ -3,10 +3,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::{Map, Value};
+
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, Host, normalize_path, relative_path};
 use wf_base::untrusted::untrusted;
-use wf_skill::{SHELVES, SkillTextError, disk, disk::SkillFolderProblem};
+use wf_skill::{SHELVES, SkillTextError, disk, disk::SkillFolderProblem, properties};
 
 /// The folders in which skills are not searched.
 const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
@@ -25,6 +27,23 @@ pub struct SkillLocation {
     pub text: Result<String, SkillTextError>,
 }
 
+impl SkillLocation {
+    /// Returns the properties as the reference package reads them, or its message if it cannot.
+    pub fn properties(&self) -> Result<Map<String, Value>, CommandError> {
+        let read = match &self.text {
+            Ok(text) => properties(text).map_err(|finding| finding.message),
+            Err(SkillTextError::NoFile | SkillTextError::NoFolder) => {
+                Err(format!("SKILL.md not found in {}", self.shown))
+            }
+            Err(none) => Err(none.finding(&self.shown).message),
+        };
+        read.map_err(|reason| {
+            let check = format!("for all problems: wf skill validate {}", self.shown);
+            CommandError::new(CliExitCode::Invalid, untrusted(&reason).to_string()).hint(check)
+        })
+    }
+}
+
 /// Returns the folder of a skill of the workspace whose name was given in place of a path.
 fn named(host: &Host, path: &Path) -> Option<String> {
     let name = path.to_str().filter(|name| !name.contains('/'))?;
@@ -39,8 +58,8 @@ pub fn find_skill(ui: &Ui, path: &Path) -> Result<SkillLocation, CommandError> {
     let typed = path;
     let path = normalize_path(&ui.host.cwd().join(path));
     if !path.exists() {
-        let message = format!("Path does not exist: {}", untrusted(&typed.display().to_string()));
-        let error = CommandError::new(CliExitCode::Usage, message);
+        let finding = SkillTextError::NoPath.finding(&typed.display().to_string());
+        let error = CommandError::new(CliExitCode::Usage, untrusted(&finding.message).to_string());
         return Err(match named(&ui.host, typed) {
             Some(folder) => error.hint(format!("name its directory: {folder}")),
             None => error,

@@ -74,7 +74,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
     Ok(CliExitCode::Ok)
 }
 
-/// Accepts a goal for a user who runs a reconciliation of it, and shows it first.
+/// Accepts a goal for the user of a reconciliation of it, and shows it first.
 pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
     let workspace = ui.host.workspace();
     let files = GoalSource::Disk.files(&workspace);

@@ -28,10 +28,10 @@ pub struct GoalBackfillArgs {
     #[arg(value_name = "GOAL")]
     goal: String,
     /// Start of the period
-    #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
+    #[arg(long, value_name = "INSTANT")]
     from: Moment,
     /// End of the period (inclusive)
-    #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
+    #[arg(long, value_name = "INSTANT")]
     to: Moment,
     /// Maximum number of scheduled times
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
@@ -87,7 +87,7 @@ fn document(slots: &[Moment], ended: &[(Moment, ReconciliationHealth)]) -> Strin
     format!("{:#}\n", json!({"v": 1, "slots": slots}))
 }
 
-/// The number of scheduled times that are to start, in words.
+/// The number of scheduled times to start, in words.
 fn start_count_text(due: usize, all: usize) -> String {
     match (due, all) {
         (_, 0) => "no slots in this period\n".to_owned(),
@@ -122,7 +122,7 @@ fn slots(host: &Host, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment
     Ok(slots)
 }
 
-/// Runs those that wait, one after the other.
+/// Runs the waiting ones, one after the other.
 fn work(
     ui: &Ui,
     backfill: &GoalBackfill,

@@ -1,4 +1,4 @@
-//! The commands that hand a goal over to its backend, record what happens there, and take it back.
+//! The commands to hand a goal over to its backend, record its events there, and take it back.
 
 use clap::Args;
 
@@ -73,7 +73,7 @@ pub fn deploy(ui: &Ui, args: &GoalDeployArgs) -> Result<CliExitCode, CommandErro
     Ok(CliExitCode::Ok)
 }
 
-/// Records what happened to a deployed goal.
+/// Records the events of a deployed goal.
 pub fn sync(ui: &Ui, args: &GoalSyncArgs) -> Result<CliExitCode, CommandError> {
     let extent = if args.follow { SyncExtent::Future } else { SyncExtent::Present };
     let outcome = sync_goal(ui, &args.goal, extent, &|loaded| shown(ui, loaded))?;

@@ -53,10 +53,10 @@ fn row(listing: &GoalListing) -> Vec<GoalListCell> {
     let path = (listing.file.path.clone(), DIM);
     let goal = match &listing.file.goal {
         Ok(goal) => goal,
-        Err(reason) => {
+        Err(error) => {
             let id = listing.file.id.clone().unwrap_or_else(|| "-".to_owned());
             let (none, broken) = (("-".to_owned(), DIM), ("broken".to_owned(), BAD));
-            return vec![(id, BOLD), broken, plain(""), none, path, plain(reason)];
+            return vec![(id, BOLD), broken, plain(""), none, path, plain(&error.to_string())];
         }
     };
     let paused = listing.row.as_ref().and_then(|row| row.paused.as_ref());

@@ -18,7 +18,6 @@ mod simulate;
 mod tighten;
 
 pub use args::{GoalArgs, run};
-pub use next::instant;
 pub use run::run_now;
 pub use shown::local;
 pub use wf_app::keys::author;

@@ -19,7 +19,7 @@ use wf_model::schedule::{
 };
 use wf_report::mistakes;
 
-/// The width at which errors are drawn, in columns.
+/// The width of drawn errors, in columns.
 const WIDTH: usize = 100;
 
 /// Show the next scheduled times
@@ -51,7 +51,7 @@ pub struct GoalNextArgs {
     #[arg(long, value_name = "POLICY", default_value = "first", conflicts_with = "goal")]
     dst_overlap: OverlapArg,
     /// Show the times after this instant, like 2026-11-21T09:30:00Z [default: now]
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    #[arg(long, value_name = "INSTANT")]
     from: Option<Moment>,
     /// Number of scheduled times
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
@@ -59,11 +59,6 @@ pub struct GoalNextArgs {
     /// Write one JSON object per line
     #[arg(long)]
     json: bool,
-}
-
-/// Parses an instant.
-pub fn instant(text: &str) -> Result<Moment, String> {
-    Moment::parse(text).map_err(|error| error.to_string())
 }
 
 /// The policies of a gap.
@@ -151,7 +146,7 @@ fn expression(ui: &Ui, text: &str) -> Option<CronExpression> {
     None
 }
 
-/// The failure for a zone that does not exist.
+/// The failure for an unknown zone.
 fn no_zone(bad: &BadZone) -> CommandError {
     let error = CommandError::new(CliExitCode::Usage, bad.to_string());
     match &bad.nearest {

@@ -40,7 +40,7 @@ pub struct GoalRunArgs {
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
     /// Scheduled time to run it for, which must be due
-    #[arg(long, value_name = "INSTANT", hide = true, value_parser = moment)]
+    #[arg(long, value_name = "INSTANT", hide = true)]
     slot: Option<Moment>,
     /// Cause of the scheduled time
     #[arg(long, hide = true, requires = "slot")]
@@ -60,10 +60,6 @@ enum CauseArg {
     CatchUp,
     Backfill,
     Person,
-}
-
-fn moment(text: &str) -> Result<Moment, String> {
-    Moment::parse(text).map_err(|error| error.to_string())
 }
 
 /// Runs a reconciliation.
@@ -97,7 +93,7 @@ pub fn run_now(ui: &Ui, goal: &str) -> Result<CliExitCode, CommandError> {
     )
 }
 
-/// Reconciles a goal that is deployed, and not started for a scheduled time here, on its backend.
+/// Reconciles a deployed goal, not started for a scheduled time here, on its backend.
 fn deployed(
     ui: &Ui,
     args: &GoalRunArgs,

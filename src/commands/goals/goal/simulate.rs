@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, mem::ManuallyDrop, sync::Arc, time::Duration};
 use clap::Args;
 use serde_json::json;
 
-use super::{instant, local};
+use super::local;
 use crate::Ui;
 use wf_app::{
     CliExitCode, CommandError, Host,
@@ -12,7 +12,7 @@ use wf_app::{
 };
 use wf_base::{
     name::PlanId,
-    time::{Moment, format_duration, parse_duration},
+    time::{BadMoment, Moment, format_duration, parse_duration},
     untrusted::{BAD, DIM, NAME, WARN, paint},
 };
 use wf_core::goal::{
@@ -38,10 +38,10 @@ pub struct GoalSimulateArgs {
     #[arg(value_name = "GOAL")]
     goals: Vec<String>,
     /// Start of the period [default: now]
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    #[arg(long, value_name = "INSTANT")]
     from: Option<Moment>,
     /// End of the period [default: 365 days later]
-    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    #[arg(long, value_name = "INSTANT")]
     to: Option<Moment>,
     /// Duration of a reconciliation; of one goal: GOAL=TIME
     #[arg(long, value_name = "[GOAL=]TIME")]
@@ -57,11 +57,25 @@ pub struct GoalSimulateArgs {
     json: bool,
 }
 
-fn outage(text: &str) -> Result<(Moment, Moment), String> {
-    let (from, to) = text.split_once("..").ok_or("expected FROM..TO")?;
-    let (from, to) = (instant(from)?, instant(to)?);
+/// The reason why a text is not a period of an outage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum BadOutage {
+    /// It has one end.
+    #[error("expected FROM..TO")]
+    Form,
+    /// An end is not an instant.
+    #[error(transparent)]
+    Moment(#[from] BadMoment),
+    /// Its ends are the wrong way round.
+    #[error("it ends before it starts")]
+    Order,
+}
+
+fn outage(text: &str) -> Result<(Moment, Moment), BadOutage> {
+    let (from, to) = text.split_once("..").ok_or(BadOutage::Form)?;
+    let (from, to) = (Moment::parse(from)?, Moment::parse(to)?);
     if to <= from {
-        return Err("it ends before it starts".into());
+        return Err(BadOutage::Order);
     }
     Ok((from, to))
 }

@@ -1,4 +1,4 @@
-//! The browser of a desktop, which opens the link by itself.
+//! The browser of a desktop, opening the link by itself.
 
 use std::{
     io::Write as _,
@@ -9,7 +9,7 @@ use crate::Ui;
 use wf_app::Caller as _;
 use wf_base::untrusted::plain;
 
-/// The variables of which one is set where there is a desktop.
+/// The variables of a desktop: one of them is set there.
 const DESKTOPS: [&str; 2] = ["WAYLAND_DISPLAY", "DISPLAY"];
 
 /// Opens a link in the browser of the desktop, if a person is at one. Other users see the arguments of programs, so what is

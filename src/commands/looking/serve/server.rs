@@ -1,13 +1,13 @@
 use std::{convert::Infallible, path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, Subcommand, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::open;
 use crate::{Ui, actions::command_text};
 use wf_app::{CliExitCode, CommandError, keys::from_private_file, views::state_reader};
 use wf_base::time::parse_duration;
-use wf_web::{SiteAddress, SiteOptions, WebServer};
+use wf_web::{LoginAccess, SiteAddress, SiteOptions, WebServer};
 
 /// The default address.
 const DEFAULT_LISTEN: &str = "localhost:8420";
@@ -22,8 +22,12 @@ Other machines reach the pages through a proxy with TLS only. See docs/web.md.
 Examples:
   wf serve                             http://localhost:8420, until Ctrl-C
   wf serve --listen localhost:0        at any free port
-  wf serve --public-url https://wf.example.org")]
+  wf serve --public-url https://wf.example.org
+  wf serve link --may look             a link for another browser, while it runs")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ServeArgs {
+    #[command(subcommand)]
+    command: Option<ServeCommand>,
     /// Local address to listen at
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN)]
     listen: String,
@@ -34,19 +38,46 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     metrics_token: Option<PathBuf>,
     /// Time without an operation after which a browser may only look
-    #[arg(long, value_name = "TIME", value_parser = period)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     operate_for: Option<Duration>,
     /// Do not open the pages in a browser of this desktop
     #[arg(long)]
     no_open: bool,
 }
 
-fn period(text: &str) -> Result<Duration, String> {
-    parse_duration(text).map_err(|error| error.to_string())
+#[derive(Subcommand, Debug)]
+enum ServeCommand {
+    /// Print a link for another browser, while the server runs
+    Link(LinkArgs),
+}
+
+#[derive(Args, Debug)]
+struct LinkArgs {
+    /// Access of the browser: `look` shows the pages, `operate` also has their buttons
+    #[arg(long, value_name = "ACCESS", default_value = "operate")]
+    may: LinkAccess,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum LinkAccess {
+    Look,
+    Operate,
+}
+
+impl LinkAccess {
+    fn login(self) -> LoginAccess {
+        match self {
+            Self::Look => LoginAccess::Look,
+            Self::Operate => LoginAccess::Operate,
+        }
+    }
 }
 
 /// Serves the pages of a workspace until it is asked to exit.
 pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
+    if let Some(ServeCommand::Link(args)) = &args.command {
+        return print_link(ui, args.may.login());
+    }
     let address = SiteAddress::parse(&args.listen, args.public_url.as_deref())
         .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
     let token = args.metrics_token.as_deref().map(|path| from_private_file(&ui.host, path)).transpose()?;
@@ -67,6 +98,19 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     // A view that is being read is not waited for.
     runtime.shutdown_background();
     served
+}
+
+/// Prints a link to the pages that another process serves.
+fn print_link(ui: &Ui, access: LoginAccess) -> Result<CliExitCode, CommandError> {
+    let link = wf_web::add_link(&ui.host, access)
+        .map_err(|error| CommandError::new(CliExitCode::State, error.to_string()))?;
+    let Some(link) = link else {
+        let reason = "no server of this workspace answers, or its logins cannot be written";
+        return Err(CommandError::new(CliExitCode::State, reason).hint("start one: wf serve"));
+    };
+    ui.print(&format!("{link}\n"))?;
+    ui.print_info("the link works once, within fifteen minutes, while the server runs\n");
+    Ok(CliExitCode::Ok)
 }
 
 async fn serve(ui: &Ui, options: SiteOptions, may_open: bool) -> Result<CliExitCode, CommandError> {

@@ -37,7 +37,7 @@ pub(super) fn run(ui: &Ui, args: &SuggestionListArgs) -> Result<CliExitCode, Com
     Ok(CliExitCode::Ok)
 }
 
-/// Returns a suggestion: its title, what it starts, and what became of it.
+/// Returns a suggestion: its title, its plan, and its outcome.
 fn described(record: &SuggestionRecord) -> String {
     let suggestion = &record.suggestion;
     let mut text = format!("{:>3}  {}\n", record.number, paint(BOLD, &styled_line(&suggestion.title)));

@@ -1,4 +1,4 @@
-//! `wf suggestion`: what runs say that may be done next.
+//! `wf suggestion`: proposals of runs for the next work.
 //!
 //! One file for each of its commands; [`args`] chooses between them.
 

@@ -148,7 +148,7 @@ fn count_text(count: u64, noun: &str) -> String {
     plural(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
-/// The findings that need attention.
+/// The findings to be attended to.
 fn findings(report: &AuditReport, called: &dyn Fn(&RunId, &str) -> String) -> String {
     let mut text = String::new();
     for trend in &report.gap_trends {

@@ -10,7 +10,7 @@ use wf_app::{
 use wf_audit::AuditRecord;
 use wf_base::untrusted::{BAD, DIM, NAME, paint, styled_line};
 
-/// The interval at which a followed log is read.
+/// The interval of reads of a followed log.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Show the last records of the audit log

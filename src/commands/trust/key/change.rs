@@ -75,7 +75,7 @@ pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError
     Ok(CliExitCode::Ok)
 }
 
-/// Returns a name that no key has.
+/// Returns an unused name of a key.
 fn free_name(folder: &KeyFolder, name: &str) -> Result<String, CommandError> {
     let taken = folder.names().map_err(|error| keys::key_error(&error))?;
     let free = (1_u32..).map(|number| format!("{name}-old-{number}"));

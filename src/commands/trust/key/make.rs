@@ -79,7 +79,7 @@ fn print_key(ui: &Ui, how: &str, key: &OwnKey) -> Result<CliExitCode, CommandErr
     Ok(CliExitCode::Ok)
 }
 
-/// The `approvers.yaml` entry that lists a key.
+/// The `approvers.yaml` entry of a key.
 pub(super) fn listing(key: &OwnKey) -> String {
     let (name, hex) = (&key.name, key.public.hex());
     format!("to let it approve, add to approvers.yaml: - {{name: {name}, key: {hex}}}\n")

@@ -1,4 +1,4 @@
-//! `wf key`: keys that sign approvals.
+//! `wf key`: keys for signatures of approvals.
 //!
 //! The keys themselves are in [`keys`](crate::keys), the approvers are in `approvers.yaml`.
 

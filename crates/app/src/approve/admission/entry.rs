@@ -25,18 +25,18 @@ use wf_sign::approval::{
     ValidApproval, verify,
 };
 
-/// The approval that a run is to start with.
+/// The approval a run is to start with.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalDemand {
-    /// True if only what was approved in advance may run, regardless of the policy.
+    /// True if every run needs an approval in advance, regardless of the policy.
     pub is_required: bool,
     /// The approval to use instead of the one beside the plan.
     pub file: Option<PathBuf>,
-    /// The signature of the user who runs it.
+    /// The signature of the user running it.
     pub signing: SigningOptions,
 }
 
-/// A run that may start.
+/// A permitted run.
 #[derive(Debug)]
 pub struct RunAuthorization {
     pub approved: RunApproval,
@@ -44,13 +44,13 @@ pub struct RunAuthorization {
     pub token: (String, String),
 }
 
-/// A run that is about to start.
+/// A run before its start.
 struct AuthorizationRequest<'a> {
     loaded: &'a LoadedPlan,
     run: &'a RunId,
     params: &'a JsonObject,
     pinned_files: Vec<PinnedFile>,
-    /// The files that were approved as products.
+    /// The approved products.
     products: Vec<String>,
 }
 
@@ -112,13 +112,13 @@ pub fn check_approved_in_advance(
     Ok(())
 }
 
-/// True if others than the user who runs a plan must have signed for it before.
+/// True if a plan needs signatures of others than its user before it runs.
 fn is_in_advance(rules: &SigningRules, demand: &ApprovalDemand) -> bool {
     let is_demanded = demand.is_required || demand.file.is_some();
     is_demanded || rules.approvers.policy == ReviewPolicy::Reviewed
 }
 
-/// A run that other approvers signed for.
+/// A run with the signatures of other approvers.
 fn authorize_by_token(
     caller: &dyn Caller,
     request: &AuthorizationRequest<'_>,
@@ -186,7 +186,7 @@ fn verify_token(
     Ok(RunAuthorization { approved, token: (path.display().to_string(), token.text()) })
 }
 
-/// The files of the skills whose scripts a plan runs.
+/// The files of the skills with scripts in a plan.
 fn skill_pins(loaded: &LoadedPlan, files: &[PinnedFile]) -> Vec<PinnedFile> {
     let folders = pinned::skills(&loaded.plan);
     let is_one = |pin: &&PinnedFile| folders.iter().any(|folder| Path::new(&pin.path).starts_with(folder));

@@ -2,8 +2,8 @@
 //! run.
 //!
 //! ```text
-//! a plan that a person starts ──▶ entry        a run of a goal ──▶ standing        a run that goes on ──▶ resumed
-//!                                   └──▶ refused: the reason, with the lines that differ ◀──┘
+//! a plan a person starts ──▶ entry        a run of a goal ──▶ standing        a resumed run ──▶ resumed
+//!                                   └──▶ refused: the reason, with the differing lines ◀──┘
 //! ```
 //!
 //! It signs nothing except for the owner of a run. **Invariant:** what is compared is what runs: files are pinned first.

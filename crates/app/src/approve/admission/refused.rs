@@ -27,7 +27,7 @@ pub fn refuse_run(
 
 const MAX_SHOWN_FILES: usize = 20;
 
-/// Returns the files that differ from the approved ones, the first of them with the lines that differ.
+/// Returns the files differing from the approved ones, the first of them with the differing lines.
 pub fn differences_text(host: &Host, workspace: &Workspace, files: &[ApprovedFileDifference]) -> String {
     let first = files.iter().take(MAX_SHOWN_FILES);
     let mut text: String = first.map(|file| difference_text(host, workspace, file)).collect();

@@ -19,7 +19,7 @@ use wf_sign::approval::{
 };
 use wf_store::StoreReader;
 
-/// Checks that a started run may be resumed: the approval that it started with must still be valid.
+/// Checks that a started run may be resumed: the approval it started with must still be valid.
 /// It is not used again, and was in time when the run started; but its signatures must verify, with
 /// keys that are valid now, and the plan must be the approved one. Silas 5.2.1 step 0, `check`.
 pub fn reauthorize(
@@ -47,15 +47,15 @@ pub fn reauthorize(
     }
 }
 
-/// The approval that a run started with, and the time.
+/// The approval a run started with, and the time.
 struct InitialApproval {
     at: Moment,
     approved: RunApproval,
 }
 
-/// Returns the approval that a run started with.
+/// Returns the approval a run started with.
 fn initial_approval(reader: &StoreReader, run: &RunId) -> Result<Option<InitialApproval>, CommandError> {
-    let events = reader.events(run, 0)?;
+    let events = reader.events().of_run(run, 0)?;
     let approval = events.into_iter().find_map(|(_, event)| match event.fact {
         EventKind::RunApproved(approved) => Some(InitialApproval { at: event.at, approved: *approved }),
         _ => None,
@@ -72,9 +72,9 @@ fn reverify_approval(
     rules: &SigningRules,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
     let InitialApproval { at, approved } = approval;
-    let params = reader.run(run)?.params;
+    let params = reader.runs().get(run)?.params;
     let path = token_path(Path::new(&loaded.path)).display().to_string();
-    let texts = reader.sources(run)?;
+    let texts = reader.sources().of_run(run)?;
     let Some((_, text)) = texts.into_iter().find(|(name, _)| *name == path) else {
         return Ok(Err(ApprovalRefusal::Missing(path)));
     };

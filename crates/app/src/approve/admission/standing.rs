@@ -77,7 +77,7 @@ pub fn authorize_goal(
 pub struct CarriedApproval {
     /// The token as a text of the runs: its path, and its content.
     pub token: (String, String),
-    /// The number of its uses that are recorded in the workspace.
+    /// The number of its uses recorded in the workspace.
     pub used: u32,
     plan: PlanId,
     path: String,
@@ -125,7 +125,7 @@ impl CarriedApproval {
         })
     }
 
-    /// Returns the approvers whose signatures count.
+    /// Returns the approvers with valid signatures.
     pub fn approvers(&self) -> &Approvers {
         &self.approvers
     }

@@ -33,18 +33,18 @@ use wf_store::{
 /// Reads a typed answer from a person, given what they may answer; none for a plain yes or no.
 pub type AnswerReader<'a> = &'a dyn Fn(Option<&AnswerOptions>) -> Result<Option<TypedAnswer>, CommandError>;
 
-/// Shows a decision before it is signed: the bytes that are signed, and the request whose digest they have.
+/// Shows a decision before it is signed: the bytes to sign, and the request with their digest.
 pub type ShowDecision<'a> = &'a dyn Fn(&str, &str) -> Result<(), CommandError>;
 
 /// An answer to a pending approval.
 pub struct AnswerRequest<'a> {
     pub run: &'a RunId,
-    /// The step that waits, if several do.
+    /// The waiting step, if there are several.
     pub step: Option<&'a str>,
     pub form: AnswerForm,
     /// The reason, for the record; the text of an answer.
     pub reason: Option<&'a String>,
-    /// Returns the answer beyond yes, with the answers that the request permits.
+    /// Returns the answer beyond yes, with the answers the request permits.
     pub typed: AnswerReader<'a>,
     /// The signature.
     pub signing: &'a SigningOptions,
@@ -55,9 +55,9 @@ pub struct AnswerReview {
     /// The request, and the answer if there is one already.
     pub request: RunApprovalRequest,
     pub row: RunRow,
-    /// The outermost run that it belongs to.
+    /// The outermost run it belongs to.
     pub outermost: RunId,
-    /// The evidence of the steps that it covers.
+    /// The evidence of the steps it covers.
     pub evidence: Vec<Artifact>,
     /// The events of its run.
     pub events: Vec<Event>,
@@ -67,11 +67,12 @@ pub struct AnswerReview {
 }
 
 impl AnswerReview {
-    /// Finds the request, and refuses an answer that would not count.
+    /// Finds the request, and refuses an invalid answer.
     pub fn of(host: &Host, answer: &AnswerRequest<'_>) -> Result<Self, CommandError> {
         let workspace = host.workspace();
         let reader = StoreReader::from_whole_log(&workspace.state)?;
-        let request = pending_request(answer.run, approval_requests(&reader, answer.run)?, answer.step)?;
+        let requests = approval_requests(&reader, answer.run)?;
+        let request = pending_request(answer.run, requests, answer.step, answer.form)?;
         let mut review = Self::read(&reader, request)?;
         if review.request.outcome.is_some() {
             return Ok(review);
@@ -85,7 +86,7 @@ impl AnswerReview {
             return Err(error.hint(remedy.action(UserAction::ResumeRun(answer.run.clone()))));
         }
         // The files of a run on a backend are not here; the worker that counts the answers compares them.
-        let config = reader.config(&review.outermost)?;
+        let config = reader.runs().config(&review.outermost)?;
         let is_here = backend_of(&config).is_none();
         let worktree = RunWorktree::recorded(&config, &workspace);
         let root = worktree.map_or(workspace, |worktree| worktree.workspace()).root;
@@ -120,13 +121,15 @@ impl AnswerReview {
         Ok(typed)
     }
 
-    /// Refuses an approval of a question, a text where nothing is asked, and one that is not to choose from.
+    /// Refuses an approval of a question, a text where nothing is asked, and an unknown choice.
     fn check_form(&self, answer: &AnswerRequest<'_>) -> Result<(), CommandError> {
         let (name, run) = (self.request.name(), answer.run.short());
         let request = &self.request.request;
         let refused =
             |message: String, hint: Remedy| Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
-        let answer_by = |form| UserAction::AnswerRequest { run: answer.run.clone(), step: None, form };
+        let step = answer.step.map(str::to_owned);
+        let answer_by =
+            |form| UserAction::AnswerRequest { run: answer.run.clone(), step: step.clone(), form };
         match answer.form {
             AnswerForm::Approval if request.is_question() => refused(
                 format!("`{name}` of run {run} asks a question, which a yes does not answer"),
@@ -137,7 +140,11 @@ impl AnswerReview {
                 Remedy::from("decide about it: ")
                     .action(answer_by(RequestAnswerForm::Approval))
                     .text(", or ")
-                    .action(UserAction::DenyRequest { run: answer.run.clone(), with_reason: true }),
+                    .action(UserAction::DenyRequest {
+                        run: answer.run.clone(),
+                        step: step.clone(),
+                        with_reason: true,
+                    }),
             ),
             AnswerForm::Text => {
                 let (choices, text) =
@@ -155,17 +162,18 @@ impl AnswerReview {
         }
     }
 
-    /// Reads a request, whoever may answer it, and however.
+    /// Reads a request, for any answer of anybody.
     pub(crate) fn read(reader: &StoreReader, request: RunApprovalRequest) -> Result<Self, CommandError> {
         let outermost = outermost_run(reader, &request.run)?;
-        let events = reader.events(&request.run, 0)?;
+        let events = reader.events().of_run(&request.run, 0)?;
         let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
-        let approved = reader.events(&outermost, 0)?.into_iter().find_map(|(_, event)| match event.fact {
-            EventKind::RunApproved(approved) => Some(*approved),
-            _ => None,
-        });
+        let approved =
+            reader.events().of_run(&outermost, 0)?.into_iter().find_map(|(_, event)| match event.fact {
+                EventKind::RunApproved(approved) => Some(*approved),
+                _ => None,
+            });
         Ok(Self {
-            row: reader.run(&request.run)?,
+            row: reader.runs().get(&request.run)?,
             outermost,
             evidence: recorded_evidence(&events, &request.request.covers_steps),
             request,
@@ -175,7 +183,7 @@ impl AnswerReview {
         })
     }
 
-    /// Shows the request, asks, signs the answer, and records it: the engine that works on the run continues
+    /// Shows the request, asks, signs the answer, and records it: the engine working on the run continues
     /// by it. Returns the state of the request with all answers.
     pub fn sign(
         &self,
@@ -198,7 +206,7 @@ impl AnswerReview {
         self.accept(host, &token, &rules)
     }
 
-    /// Drafts the statement, for a key that signs it elsewhere.
+    /// Drafts the statement, for a key signing it elsewhere.
     pub fn draft(
         &self,
         caller: &dyn Caller,
@@ -208,7 +216,7 @@ impl AnswerReview {
         self.statement(host, answer, &SigningRules::of(caller, &host.workspace())?)
     }
 
-    /// Records an answer that was signed elsewhere.
+    /// Records an answer signed elsewhere.
     pub fn submit(&self, caller: &dyn Caller, token: &ApprovalToken) -> Result<QuorumState, CommandError> {
         let host = caller.host();
         self.accept(host, token, &SigningRules::of(caller, &host.workspace())?)
@@ -233,7 +241,7 @@ impl AnswerReview {
         Ok(state)
     }
 
-    /// The failure for evidence that changed after its check.
+    /// The failure for evidence changed after its check.
     fn stale_evidence(&self, run: &RunId, path: &str) -> CommandError {
         let message = format!("{path} has changed since it was checked");
         let retry = UserAction::RetryFrom { run: run.clone(), step: self.evidence_step(path) };
@@ -244,7 +252,7 @@ impl AnswerReview {
         CommandError::new(CliExitCode::Approval, message).hint(remedy)
     }
 
-    /// The step whose evidence a file is, as a command takes it, with the steps above it.
+    /// The step with a file as its evidence, in the form for a command, with the steps above it.
     fn evidence_step(&self, path: &str) -> String {
         let step = self.events.iter().rev().find_map(|event| {
             let (step, files) = match &event.fact {
@@ -269,14 +277,14 @@ impl AnswerReview {
         }
     }
 
-    /// Returns the text that an answer is bound to: the request, its run, its plan and the files that it covers.
+    /// Returns the text an answer is bound to: the request, its run, its plan and the files it covers.
     pub fn proposal_text(&self) -> String {
         let approved = self.approved.as_ref();
         let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
         proposal_text(&self.request.request, &self.request.run, plan, &self.evidence)
     }
 
-    /// Returns the key that may not answer, if any.
+    /// Returns the key barred from answers, if any.
     pub(super) fn barred_initiator(&self) -> Option<Sha256Digest> {
         self.request.request.barred(self.approved.as_ref().and_then(|approved| approved.initiator))
     }
@@ -308,7 +316,7 @@ impl AnswerReview {
         Ok(statement.with_answer(self.answer.clone()))
     }
 
-    /// Combines all answers with a new one, and returns the state with the answers that suffice for a yes; refuses
+    /// Combines all answers with a new one, and returns the state with the answers sufficing for a yes; refuses
     /// the new one if it does not count.
     fn combine(
         &self,
@@ -320,7 +328,7 @@ impl AnswerReview {
         let count = AnswerCount::of(self, rules, host.now())?;
         let (_, refused) = count.decide(slice::from_ref(token));
         let reader = StoreReader::from_whole_log(&host.workspace().state)?;
-        let before = reader.answers(&self.request.run, request.request)?;
+        let before = reader.approvals().answers(&self.request.run, request.request)?;
         let compared = (request.answer.is_some()).then_some(before.len());
         let before = before.iter().filter_map(|answer| ApprovalToken::parse(&answer.token).ok());
         let mut tokens: Vec<ApprovalToken> = before.collect();
@@ -329,7 +337,9 @@ impl AnswerReview {
         let other = other.and_then(|new| count.decide(&tokens).0.refusal_of(new.answer.as_ref()));
         if let Some(refusal) = refused.into_iter().next().or(other) {
             let error = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
-            return Err(error.hint(refusal.remedy()));
+            let name = self.request.name();
+            let step = Some(name.as_str()).filter(|_| !self.request.path.is_empty());
+            return Err(error.hint(refusal.remedy_for_request(&self.outermost, step)));
         }
         tokens.push(token.clone());
         let (enough, keys) = count.counting();
@@ -346,7 +356,7 @@ impl AnswerReview {
     ) -> Result<(), CommandError> {
         let request = &self.request.request;
         let reader = StoreReader::from_whole_log(&host.workspace().state)?;
-        let before = reader.answers(&self.request.run, request.request)?;
+        let before = reader.approvals().answers(&self.request.run, request.request)?;
         let differs = |answer: &ApprovalAnswer| {
             let parsed = ApprovalToken::parse(&answer.token).ok();
             parsed.is_some_and(|approval_token| approval_token.statement().reason != token.statement().reason)
@@ -383,7 +393,7 @@ impl AnswerReview {
             at: host.now(),
             quorum,
         };
-        let taken = store.answer(answer).wait().map_err(|error| {
+        let taken = store.approvals().answer(answer).wait().map_err(|error| {
             let conflict = matches!(error, StoreError::Conflict { .. });
             let error = CommandError::from(error);
             if conflict { CommandError { exit: CliExitCode::Approval, ..error } } else { error }

@@ -46,7 +46,7 @@ impl<'a> AnswerCount<'a> {
         decide(tokens, &subject, &self.quorum())
     }
 
-    /// Returns the number of answers that suffice for a yes, and the keys whose answers count.
+    /// Returns the number of answers sufficing for a yes, and the keys whose answers count.
     pub(super) fn counting(&self) -> (u32, Vec<Sha256Digest>) {
         self.quorum().counting(self.review.barred_initiator())
     }
@@ -64,14 +64,14 @@ impl<'a> AnswerCount<'a> {
 }
 
 impl AnswerReview {
-    /// True if the answers that are recorded decide a request that is pending.
+    /// True if the recorded answers decide a pending request.
     pub(crate) fn is_decided(
         &self,
         reader: &StoreReader,
         rules: &SigningRules,
         now: Moment,
     ) -> Result<bool, CommandError> {
-        let answers = reader.answers(&self.request.run, self.request.request.request)?;
+        let answers = reader.approvals().answers(&self.request.run, self.request.request.request)?;
         let tokens = answers.iter().filter_map(|answer| ApprovalToken::parse(&answer.token).ok());
         let tokens: Vec<ApprovalToken> = tokens.collect();
         let (state, _) = AnswerCount::of(self, rules, now)?.decide(&tokens);

@@ -9,12 +9,12 @@ pub enum AnswerForm {
     Approval,
     /// A no, or no answer to a question.
     Denial,
-    /// The text that answers the question of an agent.
+    /// The text answering the question of an agent.
     Text,
 }
 
 impl AnswerForm {
-    /// Returns the decision that is signed.
+    /// Returns the decision to sign.
     pub fn decision(self) -> ApprovalDecision {
         match self {
             Self::Approval | Self::Text => ApprovalDecision::Approved,

@@ -1,11 +1,11 @@
-//! The answers of people to a run that waits: its requests, one of them shown, and the answer to it signed and recorded.
+//! The answers of people to a waiting run: its requests, one of them shown, and the answer to it signed and recorded.
 //!
 //! ```text
 //! questions: all requests of a run ──▶ answer: one, shown and signed here ──▶ decided: which answers to it count
 //!                                      remote: one, signed by a key elsewhere ──▶ the same
 //! ```
 //!
-//! **Invariant:** an answer counts only for the request and the evidence that were shown with it.
+//! **Invariant:** an answer counts only for the request and the evidence shown with it.
 //! **Invariant:** a run is told nothing: it finds the answer in the state.
 //!
 //! Start at `answer`.

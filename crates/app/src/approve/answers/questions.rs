@@ -1,3 +1,4 @@
+use super::form::AnswerForm;
 use crate::{CliExitCode, CommandError, Workspace, names::task_name};
 use wf_base::{
     name::RunId,
@@ -11,7 +12,7 @@ use wf_store::{StoreError, StoreReader};
 /// A pending or answered approval request of a run.
 #[derive(Clone, Debug)]
 pub struct RunApprovalRequest {
-    /// The run that requests it: the named one, or one nested in it.
+    /// The requesting run: the named one, or one nested in it.
     pub run: RunId,
     /// The tasks above it, as they are shown to users, if it is nested; the requesting task is the
     /// last.
@@ -61,7 +62,7 @@ fn collect_nested(
     parents: &ParentTasks,
 ) -> Result<Vec<RunApprovalRequest>, StoreError> {
     let mut requests = Vec::new();
-    let facts = reader.facts_apart(run, &RecordedApproval::EVENTS)?;
+    let facts = reader.events().apart(run, &RecordedApproval::EVENTS)?;
     for RecordedApproval { ask, given } in RecordedApproval::from_events(&facts) {
         let ParentTasks { path, numbers } = match &ask.task_id {
             Some(place) => parents.with(task_name(reader, run, place)?, place.to_string()),
@@ -69,7 +70,7 @@ fn collect_nested(
         };
         requests.push(RunApprovalRequest { run: run.clone(), path, numbers, request: ask, outcome: given });
     }
-    for (child, attempt) in reader.children(run)? {
+    for (child, attempt) in reader.runs().children(run)? {
         let number = attempt.split_once('#').map_or(&*attempt, |(place, _)| place);
         let name = match number.parse::<TaskId>() {
             Ok(place) => task_name(reader, run, &place)?,
@@ -93,11 +94,12 @@ impl RunApprovalRequest {
     }
 }
 
-/// Returns the one pending approval that is meant: the only one, or that of a step.
-pub fn pending_request(
+/// Returns the request for an answer: the only pending one, or that of the named step.
+pub(super) fn pending_request(
     run: &RunId,
     requests: Vec<RunApprovalRequest>,
     step: Option<&str>,
+    form: AnswerForm,
 ) -> Result<RunApprovalRequest, CommandError> {
     let short = run.short();
     let is_named = |request: &RunApprovalRequest| step.is_none_or(|step| request.matches_name(step));
@@ -115,20 +117,39 @@ pub fn pending_request(
             Err(error.remedy("for its progress: ", UserAction::ShowRun(run.clone())))
         }
         (1, _) => Ok(open_requests.remove(0)),
-        _ => {
-            let names: Vec<String> = open_requests.iter().map(RunApprovalRequest::name).collect();
-            let message = format!("run {short} has several pending approvals: {}", names.join(", "));
-            let error = CommandError::new(CliExitCode::Usage, message);
-            let (step, form) = (names.into_iter().next(), RequestAnswerForm::Approval);
-            let action = UserAction::AnswerRequest { run: run.clone(), step, form };
-            Err(error.remedy("name the step: ", action))
-        }
+        _ => Err(several_requests(run, &open_requests, form)),
     }
 }
 
+/// The failure if several requests are pending. Its remedy answers one of them, of the given form if there is any.
+fn several_requests(run: &RunId, open_requests: &[RunApprovalRequest], form: AnswerForm) -> CommandError {
+    let names: Vec<String> = open_requests.iter().map(RunApprovalRequest::name).collect();
+    let message = format!("run {} has several pending approvals: {}", run.short(), names.join(", "));
+    let (is_denial, is_text) = (form == AnswerForm::Denial, form == AnswerForm::Text);
+    let fits = |request: &&RunApprovalRequest| is_denial || request.request.is_question() == is_text;
+    let request = open_requests.iter().find(fits).or_else(|| open_requests.first());
+    let (run, step) = (run.clone(), request.map(RunApprovalRequest::name));
+    let form = if request.is_some_and(|request| request.request.is_question()) {
+        RequestAnswerForm::Reply
+    } else {
+        RequestAnswerForm::Approval
+    };
+    let action = if is_denial {
+        UserAction::DenyRequest { run, step, with_reason: true }
+    } else {
+        UserAction::AnswerRequest { run, step, form }
+    };
+    CommandError::new(CliExitCode::Usage, message).remedy("name the step: ", action)
+}
+
 impl RunApprovalRequest {
-    /// Returns the message for a late answer, if it is one: the same answer again is no error.
-    pub fn late_answer_message(&self, decision: ApprovalDecision) -> Result<Option<String>, CommandError> {
+    /// Returns the message for a late answer, if it is one: the same answer again is no error. `outermost` is the run
+    /// to stop otherwise.
+    pub fn late_answer_message(
+        &self,
+        decision: ApprovalDecision,
+        outermost: &RunId,
+    ) -> Result<Option<String>, CommandError> {
         let Some(outcome) = &self.outcome else {
             return Ok(None);
         };
@@ -146,6 +167,6 @@ impl RunApprovalRequest {
             return Ok(Some(message));
         }
         let error = CommandError::new(CliExitCode::Approval, message);
-        Err(error.remedy("a decision is final; to stop the run: ", UserAction::CancelSomeRun))
+        Err(error.remedy("a decision is final; to stop the run: ", UserAction::CancelRun(outermost.clone())))
     }
 }

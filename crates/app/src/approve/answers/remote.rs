@@ -1,6 +1,6 @@
-//! Answers to requests that are signed elsewhere: by a key that this machine does not have.
+//! Answers to requests signed elsewhere: by a key this machine does not have.
 //!
-//! A draft is the text to sign. It is kept nowhere: what comes back signed is compared with the request anew, as any
+//! A draft is the text to sign. It is kept nowhere: its signed form is compared with the request anew, as any
 //! other answer is.
 
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct RequestName {
     pub number: u32,
 }
 
-/// An answer that somebody is about to sign.
+/// An answer before its signature.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct RemoteAnswer {
     /// True for a yes and for the answer to a question.
@@ -43,13 +43,13 @@ pub struct RemoteAnswer {
     /// The reason; for a question, the answer.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The word that is chosen.
+    /// The chosen word.
     #[serde(default)]
     pub choice: Option<String>,
-    /// The text in place of the one that is shown.
+    /// The text in place of the shown one.
     #[serde(default)]
     pub text: Option<String>,
-    /// The positions of the entries that are selected, from 1.
+    /// The positions of the selected entries, from 1.
     #[serde(default)]
     pub selected: Option<Vec<u32>>,
 }
@@ -60,7 +60,7 @@ pub struct AnswerDraft {
     pub payload_type: &'static str,
     /// The statement, in its only form.
     pub payload: String,
-    /// The text whose digest the statement has as its proposal: the request, its run, its plan and the files that the
+    /// The text whose digest the statement has as its proposal: the request, its run, its plan and the files the
     /// answer covers.
     pub proposal: String,
 }
@@ -89,16 +89,16 @@ pub fn draft_answer(
     })
 }
 
-/// An answer that was recorded.
+/// A recorded answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmittedAnswer {
     /// The state of the request with all answers.
     pub state: QuorumState,
-    /// The outermost run that it belongs to.
+    /// The outermost run it belongs to.
     pub outermost: RunId,
 }
 
-/// Records a signed answer to a request: the engine that works on the run continues by it.
+/// Records a signed answer to a request: the engine working on the run continues by it.
 pub fn submit_answer(
     caller: &dyn Caller,
     name: &RequestName,
@@ -137,14 +137,14 @@ pub fn submit_answer(
     })
 }
 
-/// True if the keys that a token names are passkeys of approvers. Its signatures are verified when it is recorded.
+/// True if the keys a token names are passkeys of approvers. Its signatures are verified when it is recorded.
 pub(crate) fn is_by_passkey(caller: &dyn Caller, token: &ApprovalToken) -> Result<bool, CommandError> {
     let approvers = SigningRules::of(caller, &caller.host().workspace())?.approvers;
     let key_of = |id: Option<Sha256Digest>| id.and_then(|id| approvers.find(id));
     Ok(token.signers().all(|id| key_of(id).is_some_and(|approver| approver.public.is_passkey())))
 }
 
-/// Finds a pending request, and refuses an answer that would not count.
+/// Finds a pending request, and refuses an invalid answer.
 fn with_review<T>(
     caller: &dyn Caller,
     name: &RequestName,

@@ -46,7 +46,7 @@ fn is_for_this_machine(request: &Request<Incoming>) -> bool {
         && place.is_none_or(|place| names_this_machine(place.as_str()))
 }
 
-/// Returns the full state in JSON, even for clients that only read the status.
+/// Returns the full state in JSON, even for readers of the status alone.
 fn state(health: &DaemonHealth, good: bool) -> Response<String> {
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({

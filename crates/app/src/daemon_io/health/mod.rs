@@ -7,7 +7,7 @@
 //! Everything is bounded: headers of 8 KiB, [`REQUEST_TIMEOUT`] for the request and again for the answer,
 //! [`MAX_CONNECTIONS`] connections at once, one answer for each. Only `GET` and `HEAD` are known.
 //!
-//! Metrics are in the text format of Prometheus, or in OpenMetrics 1.0 for clients that ask for it.
+//! Metrics are in the text format of Prometheus, or in OpenMetrics 1.0 for clients asking for it.
 
 mod address;
 mod answer;

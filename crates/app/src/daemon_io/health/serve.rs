@@ -23,7 +23,7 @@ const MAX_HEADERS: usize = 64;
 /// The pause after a connection could not be accepted, for lack of file descriptors for example.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// An endpoint that listens for requests.
+/// An endpoint listening for requests.
 #[derive(Debug)]
 pub struct HealthEndpoint {
     listener: TcpListener,
@@ -42,7 +42,7 @@ impl HealthEndpoint {
         Ok(Self { listener, address })
     }
 
-    /// Returns the address at which it listens.
+    /// Returns its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -64,7 +64,7 @@ impl HealthEndpoint {
     }
 }
 
-/// Handles one request; a client that disconnects, or takes too long, is dropped.
+/// Handles one request; a disconnected or slow client is dropped.
 async fn handle_connection(stream: TcpStream, health: watch::Receiver<DaemonHealth>) {
     let answers = service_fn(move |request: Request<Incoming>| {
         let answered = answer(&request, &health.borrow());

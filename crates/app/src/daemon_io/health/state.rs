@@ -39,7 +39,7 @@ pub struct GoalHealth {
     pub next: Option<Moment>,
     /// True if the goal passed its last check; `None`: it was never checked, or nothing checks it now.
     pub holds: Option<bool>,
-    /// The end of its last reconciliation that ended well.
+    /// The end of its last successful reconciliation.
     pub last_success: Option<Moment>,
     /// The end of its last reconciliation, and the result.
     pub last_end: Option<(Moment, ReconciliationHealth)>,
@@ -49,12 +49,12 @@ pub struct GoalHealth {
     pub approval: Option<ApprovalRest>,
 }
 
-/// The state of a goal that is not run any more.
+/// The state of a goal excluded from further runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GoalBlockage {
-    /// The first scheduled time that was refused; `None`: none was yet.
+    /// The first refused scheduled time; `None`: none was yet.
     pub since: Option<Moment>,
-    /// The reason, and the command that helps.
+    /// The reason, and the command against it.
     pub reason: String,
 }
 
@@ -62,7 +62,7 @@ pub struct GoalBlockage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ApprovalRest {
     pub expires: Moment,
-    /// The number of repairs that it still permits.
+    /// The number of repairs it still permits.
     pub repairs: u32,
 }
 
@@ -75,7 +75,7 @@ impl GoalHealth {
         next: Option<Moment>,
         blocked: Option<GoalBlockage>,
     ) -> Self {
-        let cycles = reader.and_then(|reader| reader.cycles(&goal.id, RECENT).ok());
+        let cycles = reader.and_then(|reader| reader.reconciliations().latest(&goal.id, RECENT).ok());
         let last_end = cycles.into_iter().flatten().find_map(|cycle| cycle.ended);
         let last_end = last_end.map(|(at, health, _)| (at, health));
         let (host, now) = (caller.host(), caller.host().now());
@@ -88,7 +88,8 @@ impl GoalHealth {
             holds: last_end
                 .filter(|_| blocked.is_none() && !goal.is_job)
                 .and_then(|(_, health)| health.holds()),
-            last_success: reader.and_then(|reader| reader.last_success(&goal.id).ok().flatten()),
+            last_success: reader
+                .and_then(|reader| reader.reconciliations().last_success(&goal.id).ok().flatten()),
             last_end,
             blocked,
             approval: approval.map(|approval| ApprovalRest {
@@ -113,7 +114,7 @@ impl DaemonHealth {
         self.is_well() && self.waiting.is_none() && self.blocked().next().is_none()
     }
 
-    /// Returns the goals that are not run any more.
+    /// Returns the goals excluded from further runs.
     pub fn blocked(&self) -> impl Iterator<Item = (&String, &GoalBlockage)> {
         self.goals.iter().filter_map(|(goal, health)| Some((goal, health.blocked.as_ref()?)))
     }

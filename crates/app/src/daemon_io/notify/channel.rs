@@ -23,13 +23,13 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The longest duration of a webhook request.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most bytes of a command's output that are reported.
+/// The most reported bytes of a command's output.
 const REPORTED_OUTPUT_LIMIT: usize = 4096;
 
 /// The bytes kept to find secrets in: a secret cut off at the end must not be reported.
 const KEPT_OUTPUT_LIMIT: usize = 4 * REPORTED_OUTPUT_LIMIT;
 
-/// The most bytes that a command may print before it is ended.
+/// The most bytes a command may print before it is ended.
 const OUTPUT_LIMIT: u64 = 1024 * 1024;
 
 /// A channel for notifications.
@@ -41,7 +41,7 @@ pub enum NotificationChannel {
     Webhook(NotificationWebhook),
 }
 
-/// A command that reads a notification from its standard input.
+/// A command reading a notification from its standard input.
 #[derive(Clone, Debug)]
 pub struct NotificationCommand {
     /// The program and its arguments; no shell reads them.
@@ -54,7 +54,7 @@ pub struct NotificationCommand {
     pub mask: Arc<SecretMask>,
 }
 
-/// An address to which notifications are posted.
+/// An address for posts of notifications.
 #[derive(Clone)]
 pub struct NotificationWebhook {
     /// The address, which may be a secret itself.
@@ -70,7 +70,7 @@ impl std::fmt::Debug for NotificationWebhook {
     }
 }
 
-/// Returns the variables of `host` that a command may see.
+/// Returns the variables of `host` a command may see.
 pub fn passed_variables(host: &HostEnv, names: &[String]) -> ProcessEnv {
     let variables = host.iter().filter(|(name, _)| names.contains(name));
     variables.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -113,7 +113,7 @@ impl NotificationCommand {
         self.run_within(body, COMMAND_TIMEOUT).await
     }
 
-    /// Runs it; all processes that it started end with it.
+    /// Runs it; all processes it started end with it.
     pub(super) async fn run_within(&self, body: String, limit: Duration) -> Result<(), WorkError> {
         let probe = ProbeJob {
             command: process::ProcessCommand {

@@ -1,7 +1,7 @@
 //! Notifies the user of a transition: by a command, or by a webhook.
 //!
 //! A notification is a [`GoalNotification`]. It is tried up to [`MAX_SEND_TRIES`] times, with the same id, so that the
-//! receiver can drop duplicates; the pauses come from the caller. Failures that a retry cannot mend
+//! receiver can drop duplicates; the pauses come from the caller. Failures a retry cannot mend
 //! (an invalid address, an answer like 404, a redirect) are not tried again.
 //!
 //! Webhooks are signed according to [Standard Webhooks](https://www.standardwebhooks.com/):

@@ -9,20 +9,20 @@ pub struct GoalNotification {
     pub id: String,
     pub goal: String,
     pub transition: String,
-    /// The scheduled time of the reconciliation that found it; `None`: it ran out of turn.
+    /// The scheduled time of its reconciliation; `None`: it ran out of turn.
     pub slot: Option<Moment>,
-    /// The time at which it was found.
+    /// The time of the finding.
     pub at: Moment,
     /// A summary in one sentence.
     pub summary: String,
-    /// The runs that it comes from, the first look first.
+    /// The runs it comes from, the first look first.
     pub runs: Vec<String>,
     /// The address for more information, if there is one.
     pub url: Option<String>,
 }
 
 impl GoalNotification {
-    /// Returns the id of the notification that a goal made a transition, found at this instant: the
+    /// Returns the id of the notification of a goal's transition, found at this instant: the
     /// same after a restart, and without a dot, which signatures use as a separator.
     pub fn id_of(goal: &str, transition: &str, at: Moment) -> String {
         let at = at.millis().to_be_bytes();

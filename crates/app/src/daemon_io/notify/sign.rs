@@ -5,7 +5,7 @@ use sha2::Sha256;
 /// The prefix of the secrets of Standard Webhooks; base64 follows.
 const PREFIX: &str = "whsec_";
 
-/// The secret that signs webhooks.
+/// The secret signing webhooks.
 #[derive(Clone)]
 pub struct WebhookSecret(Hmac<Sha256>);
 

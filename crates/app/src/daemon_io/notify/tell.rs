@@ -8,7 +8,7 @@ use wf_model::FailureClass;
 /// The most attempts to send a notification.
 pub const MAX_SEND_TRIES: u32 = 3;
 
-/// A notification that could not be sent.
+/// A failed notification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} (attempts: {tries})")]
 pub struct NotificationError {
@@ -19,7 +19,7 @@ pub struct NotificationError {
 }
 
 /// Sends a notification; returns the number of attempts. `wait` gives the pause after a failed
-/// attempt, the first being 1, from the one that its receiver asked for. May be dropped at any point; a running command ends then.
+/// attempt, the first being 1, from the one its receiver asked for. May be dropped at any point; a running command ends then.
 pub async fn send_with_retries(
     notice: &GoalNotification,
     channel: &NotificationChannel,

@@ -12,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// The longest time for the service manager to read a message.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection that reports the daemon's state to the service manager.
+/// A connection reporting the daemon's state to the service manager.
 #[derive(Debug)]
 pub struct SystemdNotifier {
     socket: Option<(UnixDatagram, SocketAddr)>,
@@ -57,7 +57,7 @@ impl SystemdNotifier {
         self.send("STOPPING=1\n")
     }
 
-    /// Sets the text that `systemctl status` shows.
+    /// Sets the text for `systemctl status`.
     pub fn status(&self, status: &str) -> io::Result<()> {
         self.send(&line(status))
     }

@@ -6,7 +6,7 @@ use std::{
 
 use wf_base::time::format_duration;
 
-/// The first version of systemd that supports `Type=notify-reload`.
+/// The first version of systemd with `Type=notify-reload`.
 const NOTIFY_RELOAD_VERSION: u32 = 253;
 
 /// The owner of the service.
@@ -41,7 +41,7 @@ pub struct UnitFile {
 /// The time for reconciliations to end in order after the daemon has waited for them.
 const STOP_MARGIN: Duration = Duration::from_mins(1);
 
-/// A value that cannot be written into a unit file.
+/// A value impossible in a unit file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} `{value}` cannot be used in a unit file: {reason}")]
 pub struct UnitFileError {
@@ -51,7 +51,7 @@ pub struct UnitFileError {
 }
 
 /// The part common to all units. No namespace, mount or system call is taken away: sandboxes are made of user
-/// namespaces, and a partly covered `/proc` cannot be mounted in them. One step that runs out of memory is
+/// namespaces, and a partly covered `/proc` cannot be mounted in them. One step running out of memory is
 /// one step that failed. `Delegate` lets supervisors make control groups of their own. However often it
 /// exits, it is restarted: it may wait for another daemon to exit.
 const COMMON_UNIT: &str = "\

@@ -15,7 +15,7 @@ use tokio::{io::unix::AsyncFd, time::Instant};
 
 use super::places::{self, WatchedFolders};
 
-/// The silence after which changes are reported.
+/// The silence before a report of changes.
 pub const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
 /// The longest time that changes are held back, however many there are.
@@ -31,7 +31,7 @@ pub struct FileWatcher {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
     places: WatchedFolders,
-    /// The times of the first and the last change that were not reported yet.
+    /// The times of the first and the last unreported change.
     unreported: Option<(Instant, Instant)>,
     /// True if folders came or went.
     folders_changed: bool,
@@ -87,7 +87,7 @@ impl FileWatcher {
         }
     }
 
-    /// Watches the files that exist now, and no longer the previous ones.
+    /// Watches the files existing now, and no longer the previous ones.
     fn rewatch(&mut self) -> io::Result<()> {
         let queue = self.queue.get_ref();
         let places = places::watch_folders(queue, &self.folders, &self.files)?;
@@ -142,7 +142,7 @@ impl FileWatcher {
     }
 }
 
-/// Returns the error for a watch that cannot start. Two limits share one number.
+/// Returns the error for a failed watch. Two limits share one number.
 fn watch_error(error: Errno) -> io::Error {
     if error == Errno::MFILE {
         return io::Error::other(

@@ -1,11 +1,11 @@
 //! Reports changes of files without polling: `inotify(7)`.
 //!
 //! Only the fact of a change is reported, not the change: the caller reads the files anew. So an overflow of
-//! the kernel's queue, or a whole tree that was moved in, is just one more change.
+//! the kernel's queue, or a whole tree moved in, is just one more change.
 //!
 //! - A folder counts with all that is below, except hidden files and folders named `target` and
 //!   `node_modules`; links to folders are not followed.
-//! - A file counts by its name, so that a save by renaming is seen, and so is a file that is created later.
+//! - A file counts by its name, so that a save by renaming is seen, and so is a file created later.
 //!   If it is a link, its target counts, too.
 //! - For a path that does not exist yet, the nearest existing folder above is watched.
 //! - Changes close together are reported once: after [`QUIET_PERIOD`], at the latest after [`MAX_DELAY`].

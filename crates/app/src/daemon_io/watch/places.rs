@@ -11,18 +11,18 @@ use rustix::{
     io::Errno,
 };
 
-/// The folders that are full of build products.
+/// The folders full of build products.
 const BUILD_FOLDERS: [&str; 2] = ["target", "node_modules"];
 
-/// The most attempts to watch a path that comes and goes.
+/// The most attempts to watch an unsteady path.
 const MAX_WATCH_TRIES: usize = 16;
 
-/// A watched folder, and the names in it that count.
+/// A watched folder, and the relevant names in it.
 #[derive(Debug, Default)]
 pub(super) struct WatchedFolder {
     /// True if everything in it counts.
     tree: bool,
-    /// The names in it that count.
+    /// The relevant names in it.
     names: BTreeSet<OsString>,
 }
 
@@ -47,7 +47,7 @@ fn is_skipped(name: &OsStr, is_folder: bool) -> bool {
 /// Every watched folder, by its watch descriptor.
 pub(super) type WatchedFolders = BTreeMap<i32, WatchedFolder>;
 
-/// Finds the places to watch on the disk as it is, and watches them. A folder that was watched
+/// Finds the places to watch on the disk as it is, and watches them. A watched folder
 /// before keeps its number.
 pub(super) fn watch_folders(
     queue: &OwnedFd,
@@ -100,7 +100,7 @@ impl FolderFinder<'_> {
         Ok(true)
     }
 
-    /// Watches the nearest folder above `path` for the name that leads there.
+    /// Watches the nearest folder above `path` for the next name on the way there.
     fn anchor(&mut self, path: &Path) -> io::Result<()> {
         for _ in 0..MAX_WATCH_TRIES {
             let above = path.ancestors().zip(path.ancestors().skip(1));

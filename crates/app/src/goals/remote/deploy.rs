@@ -35,13 +35,13 @@ use wf_model::{Goal, OnUnmet};
 use wf_sign::approval::{ApprovalRefusal, ApprovalToken};
 use wf_store::{Store, StoreReader, feed::WorkspaceAction};
 
-/// The number of ended reconciliations that a backend gets to know, at most.
+/// The number of ended reconciliations a backend gets to know, at most.
 const KNOWN_ENDS: usize = 1000;
 
 /// The number of attempts to deploy a goal about which a daemon decides meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// A goal that was deployed.
+/// A deployed goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalDeployOutcome {
     pub goal: PlanId,
@@ -79,7 +79,7 @@ pub fn deploy_goal(caller: &dyn Caller, name: &str) -> Result<GoalDeployOutcome,
     Ok(GoalDeployOutcome { goal: id.clone(), deployed, next })
 }
 
-/// A goal that names a backend, with the plans of its parts.
+/// A goal naming a backend, with the plans of its parts.
 struct DeployableGoal {
     goal: Arc<Goal>,
     backend: GoalBackend,
@@ -112,21 +112,21 @@ impl DeployableGoal {
         Ok(Self { goal, backend, check_plan, repair_plan })
     }
 
-    /// Refuses a goal that is deployed, or has something under way here.
+    /// Refuses a deployed goal, or one with something under way here.
     fn require_free(&self, reader: &StoreReader) -> Result<(), CommandError> {
         let id = &self.goal.id;
         let refused = |message: String, text: &str, action| {
             Err(CommandError::new(CliExitCode::Usage, message).remedy(text, action))
         };
-        if reader.deployment(id)?.is_some() {
+        if reader.goals().deployment(id)?.is_some() {
             return refused(
                 format!("{id} is deployed already"),
                 "take it back first: ",
                 UserAction::RecallGoal(id.clone()),
             );
         }
-        let live = reader.live_cycles()?.into_iter();
-        let waiting = reader.waiting_cycles()?.into_iter();
+        let live = reader.reconciliations().open()?.into_iter();
+        let waiting = reader.reconciliations().waiting()?.into_iter();
         let Some(open) = live.chain(waiting).find(|cycle| cycle.goal == *id) else { return Ok(()) };
         let run = open.repair.as_ref().unwrap_or(&open.run);
         refused(
@@ -136,7 +136,7 @@ impl DeployableGoal {
         )
     }
 
-    /// Refuses a goal that no person accepted as it is.
+    /// Refuses a goal without a person's acceptance as it is.
     fn require_accepted(&self, caller: &dyn Caller) -> Result<(), CommandError> {
         let (path, id) = (&self.check_plan.path, &self.goal.id);
         if let Some(awaited) = awaited_acceptance(caller, &self.check_plan)? {
@@ -159,7 +159,7 @@ impl DeployableGoal {
             let now = caller.host().now();
             turn(&self.goal, &mut StoreLedger { store, reader, token: None }, now)?;
             self.require_free(reader)?;
-            let Some(state) = reader.known(id)? else { continue };
+            let Some(state) = reader.goals().ledger(id)? else { continue };
             let prepared = self.backend.prepare(self.deployment(caller, reader, state.clone())?)?;
             let deployed = DeployedGoal {
                 backend: self.backend.name().to_owned(),
@@ -169,7 +169,7 @@ impl DeployableGoal {
                 recorded: 0,
             };
             let json = serde_json::to_value(&deployed).unwrap_or_default();
-            if store.deploy_goal(id, json, state, now).wait()? {
+            if store.goals().deploy(id, json, state, now).wait()? {
                 return Ok((deployed, prepared));
             }
         }
@@ -182,7 +182,7 @@ impl DeployableGoal {
         ))
     }
 
-    /// Returns what is carried to the backend.
+    /// Returns the freight to the backend.
     fn deployment(
         &self,
         caller: &dyn Caller,
@@ -192,11 +192,15 @@ impl DeployableGoal {
         let (goal, host) = (&self.goal, caller.host());
         let id = host.random_id(&format!("deployment of {} at {}", goal.id, host.now()))?;
         let name = format!("{}-{}", goal.id, RunId::from_bytes(id));
-        let ended = reader.cycles(&goal.id, KNOWN_ENDS)?.into_iter().filter_map(|cycle| cycle.ended);
+        let ended = reader
+            .reconciliations()
+            .latest(&goal.id, KNOWN_ENDS)?
+            .into_iter()
+            .filter_map(|cycle| cycle.ended);
         let account = GoalAccountAtDeployment {
             known: state,
             ends: ended.map(|(at, health, _)| (at, health)).collect(),
-            resumed: reader.resumed(&goal.id)?,
+            resumed: reader.goals().resumed_at(&goal.id)?,
         };
         let part = |loaded: &LoadedPlan| {
             let part = self.part(caller, loaded, &name);
@@ -243,7 +247,7 @@ impl DeployableGoal {
     }
 }
 
-/// Adds the way to an approval for many runs, if it is one that a goal lacks.
+/// Adds the way to an approval for many runs, if a goal lacks that.
 fn standing_approval_hint(error: CommandError, path: &str) -> CommandError {
     if error.exit != CliExitCode::Approval {
         return error;

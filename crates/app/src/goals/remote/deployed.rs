@@ -36,9 +36,9 @@ pub fn read_deployment(recorded: &Value) -> Result<DeployedGoal, CommandError> {
     })
 }
 
-/// Returns the goals that are deployed, as far as that can be read.
+/// Returns the deployed goals, as far as they can be read.
 pub fn deployed_goals(host: &Host) -> Vec<(PlanId, DeployedGoal)> {
-    let rows = StoreReader::open(&host.workspace().state).and_then(|reader| reader.goals());
+    let rows = StoreReader::open(&host.workspace().state).and_then(|reader| reader.goals().all());
     let deployed = |row: GoalRow| {
         let deployed = read_deployment(row.deployment.as_ref()?).ok()?;
         Some((row.id, deployed))
@@ -46,9 +46,9 @@ pub fn deployed_goals(host: &Host) -> Vec<(PlanId, DeployedGoal)> {
     rows.unwrap_or_default().into_iter().filter_map(deployed).collect()
 }
 
-/// Refuses a goal that is deployed, for what only its workspace does.
+/// Refuses a deployed goal, for acts of its workspace alone.
 pub fn check_not_deployed(reader: &StoreReader, goal: &PlanId) -> Result<(), CommandError> {
-    match reader.deployment(goal)? {
+    match reader.goals().deployment(goal)? {
         None => Ok(()),
         Some(_) => Err(StoreError::Deployed(goal.clone()).into()),
     }
@@ -58,7 +58,7 @@ pub fn check_not_deployed(reader: &StoreReader, goal: &PlanId) -> Result<(), Com
 fn find_deployed(host: &Host, name: &str) -> Result<Option<(GoalRow, DeployedGoal)>, CommandError> {
     let workspace = host.workspace();
     let reader = allow_no_state(StoreReader::open(&workspace.state))?;
-    let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.goals())?;
+    let mut rows = reader.map_or_else(|| Ok(Vec::new()), |reader| reader.goals().all())?;
     rows.retain(|row| row.deployment.is_some());
     if rows.is_empty() {
         return Ok(None);
@@ -82,7 +82,7 @@ fn not_deployed(name: &str) -> CommandError {
         .remedy("deploy it: ", UserAction::DeployGoal(name.to_owned()))
 }
 
-/// A deployed goal that people act on.
+/// A deployed goal, for acts of people.
 pub(crate) struct OperatedDeployment<'a> {
     caller: &'a dyn Caller,
     workspace: Workspace,
@@ -125,7 +125,7 @@ impl<'a> OperatedDeployment<'a> {
         self.row.paused.is_some()
     }
 
-    /// Refuses a goal that is paused: nothing would come of a request.
+    /// Refuses a paused goal: nothing would come of a request.
     pub(crate) fn require_active(&self) -> Result<(), CommandError> {
         let goal = self.goal();
         if !self.is_paused() {
@@ -180,7 +180,7 @@ pub(super) struct DeployedAccount<'a> {
     is_started: bool,
     /// The store, while no run is followed: that has its own.
     store: Option<Store>,
-    /// The number of answers that the runs which waited for people had, when they were passed on.
+    /// The number of answers of the waiting runs, at the time they were passed on.
     pub(super) answers: BTreeMap<RunId, usize>,
     _lock: FileLock,
 }
@@ -191,14 +191,14 @@ impl<'a> DeployedAccount<'a> {
         Self::of(OperatedDeployment::find(caller, name)?)
     }
 
-    /// Does the same with a goal that is known to be deployed.
+    /// Does the same with a deployed goal.
     pub(super) fn of(operated: OperatedDeployment<'a>) -> Result<Self, CommandError> {
         let OperatedDeployment { caller, workspace, row, backend, .. } = operated;
         let hold = lock_sync(&workspace.state, &row.id)?;
         // The process that had it before may have gone further.
         let (row, deployed) = require_deployed(caller.host(), row.id.as_str())?;
         let reader = StoreReader::open(&workspace.state)?;
-        let timing = reader.known(&row.id)?.and_then(|state| state.timing).ok_or_else(|| {
+        let timing = reader.goals().ledger(&row.id)?.and_then(|state| state.timing).ok_or_else(|| {
             CommandError::new(CliExitCode::State, format!("the schedule of {} cannot be read", row.id))
         })?;
         let ledger = LedgerGoal { id: row.id.clone(), path: row.path, schedule: timing };

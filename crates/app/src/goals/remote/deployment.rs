@@ -1,4 +1,4 @@
-//! A goal that is decided about on a backend: what is carried there, and the words for the program that goes there.
+//! A goal under a backend: its freight to there, and the words for the program at the backend.
 //!
 //! The program `wf-temporal goal NAME` reads one [`GoalRequest`] from its standard input and writes one [`GoalAnswer`] to its
 //! standard output, as JSON.
@@ -26,7 +26,7 @@ pub struct GoalDeployment {
     pub account: GoalAccountAtDeployment,
     /// The path of its file, relative to the root.
     pub path: String,
-    /// The texts that its runs run by: its own first, its approval among them.
+    /// The texts of its runs: its own first, its approval among them.
     pub sources: Vec<(String, String)>,
     /// Its check runs.
     pub look: DeployedPart,
@@ -44,7 +44,7 @@ pub struct GoalDeployment {
 pub struct DeployedPart {
     /// The configuration of its runs.
     pub config: Value,
-    /// The approval that they start under.
+    /// The approval they start under.
     pub approval: CarriedApproval,
 }
 
@@ -54,10 +54,10 @@ pub struct DeployedGoal {
     pub backend: String,
     /// The id of its workflow.
     pub workflow: String,
-    /// The object with all that it was prepared with.
+    /// The object with all of its preparation.
     pub spec: Sha256Digest,
     pub since: Moment,
-    /// The number of its records that the workspace has.
+    /// The number of its records in the workspace.
     pub recorded: u64,
 }
 
@@ -67,18 +67,18 @@ pub struct DeployedGoal {
 pub enum GoalRequest {
     /// To store what a goal needs there; nothing starts.
     Prepare(Box<GoalDeployment>),
-    /// To start a goal that was prepared; if it was started before, it is that one.
+    /// To start a prepared goal; a second start is the first.
     Start {
         /// The id of its workflow.
         workflow: String,
-        /// The object that it was prepared with.
+        /// The object of its preparation.
         spec: Sha256Digest,
     },
     /// To tell the records of a goal after a number of them.
     Records {
         /// The id of its workflow.
         workflow: String,
-        /// The number of records that are known.
+        /// The number of known records.
         after: u64,
     },
     Act {
@@ -113,9 +113,9 @@ pub enum GoalAct {
 pub enum GoalAnswer {
     /// All is stored.
     Prepared {
-        /// The id that its workflow is to have.
+        /// The id its workflow is to have.
         workflow: String,
-        /// The object that it starts with.
+        /// The object it starts with.
         spec: Sha256Digest,
     },
     Done,
@@ -129,11 +129,11 @@ pub enum GoalAnswer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeployedRecord {
     pub record: GoalRecord,
-    /// The run that it says was started.
+    /// The run started according to it.
     pub started: Option<Box<StartedRun>>,
 }
 
-/// A run that a backend started.
+/// A run started by a backend.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StartedRun {
     pub run: RunId,
@@ -143,7 +143,7 @@ pub struct StartedRun {
     /// Its resolved parameters.
     pub params: JsonObject,
     pub approved: RunApproval,
-    /// The configuration that it runs under.
+    /// The configuration it runs under.
     pub config: Value,
     pub at: Moment,
 }

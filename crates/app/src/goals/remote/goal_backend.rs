@@ -1,4 +1,4 @@
-//! The way to the program that keeps goals on a backend.
+//! The way to the program keeping goals on a backend.
 
 use std::{
     io::Write as _,
@@ -14,7 +14,7 @@ use crate::{
 };
 use wf_base::digest::Sha256Digest;
 
-/// A backend that goals are deployed on.
+/// A backend for goals.
 pub(super) struct GoalBackend {
     name: String,
     command: BackendCommand,
@@ -37,7 +37,7 @@ impl GoalBackend {
         &self.name
     }
 
-    /// Stores what a goal needs there; returns the id that its workflow is to have, and the object that it starts with.
+    /// Stores what a goal needs there; returns the id its workflow is to have, and the object it starts with.
     pub(super) fn prepare(
         &self,
         deployment: super::deployment::GoalDeployment,
@@ -48,7 +48,7 @@ impl GoalBackend {
         }
     }
 
-    /// Starts a goal that was prepared, unless that was done before.
+    /// Starts a prepared goal, unless that was done before.
     pub(super) fn start(&self, prepared: PreparedGoal) -> Result<(), CommandError> {
         let PreparedGoal { workflow, spec } = prepared;
         self.done(&GoalRequest::Start { workflow, spec })
@@ -114,10 +114,10 @@ impl GoalBackend {
     }
 }
 
-/// A goal that was prepared.
+/// A prepared goal.
 pub(super) struct PreparedGoal {
-    /// The id that its workflow is to have.
+    /// The id its workflow is to have.
     pub(super) workflow: String,
-    /// The object that it starts with.
+    /// The object it starts with.
     pub(super) spec: Sha256Digest,
 }

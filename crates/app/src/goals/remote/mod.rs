@@ -1,8 +1,8 @@
-//! Goals that are decided about on a backend: their workspace hands them over, records what happens to them there, and
+//! Goals under a backend: their workspace hands them over, records what happens to them there, and
 //! takes them back.
 //!
 //! ```text
-//! deploy ──▶ deployment: what is carried there ──▶ goal_backend: the program that keeps it there
+//! deploy ──▶ deployment: the freight to there ──▶ goal_backend: the program at the backend
 //! sync   ◀── what happened there, as events of the workspace;  request: a reconciliation now;  recall: the end
 //! ```
 //!

@@ -48,7 +48,7 @@ pub fn recall_goal(
     // The process that records what happens there records the end.
     let mut signals = SignalListener::listen()?;
     let end = loop {
-        if StoreReader::open(&state)?.deployment(&goal)?.is_none() {
+        if StoreReader::open(&state)?.goals().deployment(&goal)?.is_none() {
             break SyncEnd::Recalled;
         }
         if signals.exit_requested_within(POLL) {
@@ -67,7 +67,7 @@ pub fn forget_deployment(caller: &dyn Caller, name: &str) -> Result<PlanId, Comm
     let goal = row.id;
     let hold = lock_sync(&state, &goal)?;
     let store = Store::open_with_lease(&state, StoreDurability::Full, host.clock(), host.lease()?)?;
-    store.record_deployment(&goal, None, host.now()).wait()?;
+    store.goals().record_deployment(&goal, None, host.now()).wait()?;
     drop((store, hold));
     let key = author(host).map(|key| key.public.id());
     let act = WorkspaceAction::GoalRecalled { goal: goal.clone(), backend: deployed.backend, key };

@@ -1,4 +1,4 @@
-//! A reconciliation of a deployed goal that a person asks for.
+//! A reconciliation of a deployed goal a person asks for.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -56,13 +56,16 @@ impl RequestedWork {
     fn read(operated: &OperatedDeployment<'_>) -> Result<Self, CommandError> {
         let reader = StoreReader::open(operated.state())?;
         let is_by_person = |cause| cause == ReconciliationCause::Person;
-        let cycles =
-            reader.cycles(operated.goal(), RECENT)?.into_iter().filter(|cycle| is_by_person(cycle.cause));
+        let cycles = reader
+            .reconciliations()
+            .latest(operated.goal(), RECENT)?
+            .into_iter()
+            .filter(|cycle| is_by_person(cycle.cause));
         let ended = cycles.filter_map(|cycle| {
             let (_, health, reason) = cycle.ended?;
             Some((cycle.run, GoalOutcome { health, reason }))
         });
-        let slots = reader.latest_slots(operated.goal(), RECENT)?.into_iter();
+        let slots = reader.slots().latest(operated.goal(), RECENT)?.into_iter();
         let skipped = slots.filter(|row| {
             is_by_person(row.cause) && matches!(row.state, SlotState::Skipped | SlotState::Blocked)
         });

@@ -50,7 +50,7 @@ pub struct GoalSyncOutcome {
 /// The end of a synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncEnd {
-    /// All that was wanted is recorded.
+    /// All is recorded as wanted.
     UpToDate,
     /// The deployment is over.
     Recalled,
@@ -133,10 +133,10 @@ impl DeployedAccount<'_> {
             GoalFact::Decided { after, decision } => {
                 let (ledger, decision) = (self.ledger.clone(), decision.clone());
                 // False if it is known.
-                self.store()?.record_decision(ledger, *after, decision, None, at).wait()?;
+                self.store()?.goals().record_decision(ledger, *after, decision, None, at).wait()?;
             }
             GoalFact::Requested { slot } => {
-                self.store()?.backfill(&goal, vec![*slot], ReconciliationCause::Person, at).wait()?;
+                self.store()?.slots().backfill(&goal, vec![*slot], ReconciliationCause::Person, at).wait()?;
             }
             GoalFact::Started { slot, cause, .. } => {
                 let claim = ReconciliationClaim::Look {
@@ -156,16 +156,16 @@ impl DeployedAccount<'_> {
                 self.take_rest(look, observe)?;
                 let (run, outcome, pause) = (look.clone(), verdict.clone(), pause.clone());
                 let end = ReconciliationEnd { run, outcome, at, pause, notices: Vec::new() };
-                self.store()?.end_cycle(end).wait()?;
+                self.store()?.reconciliations().end(end).wait()?;
             }
-            GoalFact::Paused { reason } => drop(self.store()?.pause_goal(&goal, reason, at).wait()?),
-            GoalFact::Resumed => drop(self.store()?.resume_goal(&goal, at).wait()?),
+            GoalFact::Paused { reason } => drop(self.store()?.goals().pause(&goal, reason, at).wait()?),
+            GoalFact::Resumed => drop(self.store()?.goals().resume(&goal, at).wait()?),
             GoalFact::Recalled => {}
         }
         Ok(())
     }
 
-    /// Records a run that was started there, and follows it to its end, or until it waits for people.
+    /// Records a run started there, and follows it to its end, or until it waits for people.
     fn take_run(
         &mut self,
         record: &DeployedRecord,
@@ -186,37 +186,39 @@ impl DeployedAccount<'_> {
     fn take_rest(&mut self, look: &RunId, observe: ObserverFactory<'_>) -> Result<(), CommandError> {
         self.close();
         let reader = StoreReader::from_log(&self.workspace.state)?;
-        let repair = reader.cycle(look)?.and_then(|cycle| cycle.repair);
+        let repair = reader.reconciliations().find(look)?.and_then(|cycle| cycle.repair);
         for run in [Some(look), repair.as_ref()].into_iter().flatten() {
             follow_recorded(self.caller, run, observe)?;
         }
         Ok(())
     }
 
-    /// Passes on the answers to the runs that waited for people.
+    /// Passes on the answers to the waiting runs.
     fn pass_on_answers(&mut self, observe: ObserverFactory<'_>) -> Result<(), CommandError> {
         self.close();
         let reader = StoreReader::from_log(&self.workspace.state)?;
         let (resumable, _) = resumable_reconciliations(&reader, self.caller.host().now())?;
         for open in resumable {
-            let Some(cycle) = reader.cycle(&open.run)?.filter(|cycle| cycle.goal == self.goal) else {
+            let Some(cycle) =
+                reader.reconciliations().find(&open.run)?.filter(|cycle| cycle.goal == self.goal)
+            else {
                 continue;
             };
             let run = cycle.repair.as_ref().unwrap_or(&cycle.run);
             let is_new = self.answers.insert(open.run.clone(), open.answers) != Some(open.answers);
-            if is_new && reader.run(run)?.state == RunState::Running {
+            if is_new && reader.runs().get(run)?.state == RunState::Running {
                 follow_recorded(self.caller, run, observe)?;
             }
         }
         Ok(())
     }
 
-    /// Records that the next record is recorded.
+    /// Records the arrival of the next record.
     fn advance(&mut self, is_over: bool) -> Result<(), CommandError> {
         self.deployed = DeployedGoal { recorded: self.deployed.recorded + 1, ..self.deployed.clone() };
         let deployment = serde_json::to_value(&self.deployed).ok().filter(|_| !is_over);
         let (goal, now) = (self.goal.clone(), self.caller.host().now());
-        self.store()?.record_deployment(&goal, deployment, now).wait()?;
+        self.store()?.goals().record_deployment(&goal, deployment, now).wait()?;
         Ok(())
     }
 }

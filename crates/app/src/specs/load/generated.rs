@@ -4,10 +4,10 @@ use super::{LoadedPlan, load_with_gates, read_config, recorded::memory_files};
 use crate::{CONFIG, RunOptions, config::WorkspaceConfig};
 use wf_base::diag::Severity;
 use wf_engine::PlanReader;
-use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
+use wf_lang::{self as lang, InMemoryFiles, LoadedSpec, LoweringError};
 use wf_model::Plan;
 
-/// A reader of plans that a run makes. They see the files that the run was started with, and no others.
+/// A reader of plans made by a run. They see the files the run was started with, and no others.
 pub struct SnapshotReader {
     files: InMemoryFiles,
     config: WorkspaceConfig,
@@ -31,13 +31,22 @@ impl SnapshotReader {
         load_with_gates(&files, path, &self.config.gates())
     }
 
-    /// Makes a plan of a text without errors; the error is a reason for which it is none.
-    pub(super) fn lower(&self, loaded: &LoadedSpec) -> Result<Arc<Plan>, String> {
+    /// Makes a plan of a text without errors.
+    pub(super) fn lower(&self, loaded: &LoadedSpec) -> Result<Arc<Plan>, GeneratedPlanError> {
         if loaded.goal().is_some() || loaded.gates.contains_key(&0) {
-            return Err("it is not a plan: write `kind: plan`".to_owned());
+            return Err(GeneratedPlanError::OtherKind);
         }
-        lang::lower(loaded, &self.config.defaults).map_err(|error| error.to_string())
+        Ok(lang::lower(loaded, &self.config.defaults)?)
     }
+}
+
+/// The reason why a text is not a plan, though it has no errors.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum GeneratedPlanError {
+    #[error("it is not a plan: write `kind: plan`")]
+    OtherKind,
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
 }
 
 impl PlanReader for SnapshotReader {
@@ -46,7 +55,7 @@ impl PlanReader for SnapshotReader {
         if loaded.has_errors() {
             return Err(mistakes(&loaded));
         }
-        self.lower(&loaded).map_err(|reason| vec![reason])
+        self.lower(&loaded).map_err(|error| vec![error.to_string()])
     }
 }
 

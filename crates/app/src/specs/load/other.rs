@@ -29,7 +29,7 @@ impl NonPlanFile {
         Self { shown, preparation: before, argument: named }
     }
 
-    /// Refuses it, and names the act that takes it.
+    /// Refuses it, and names the act for it.
     pub(super) fn refuse(
         &self,
         kind: &str,

@@ -8,7 +8,7 @@ use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_model::Plan;
 use wf_store::StoreReader;
 
-/// The most plans that are kept, and the most bytes of the texts that they are made of. A plan takes some twenty times the
+/// The most kept plans, and the most bytes of their texts. A plan takes some twenty times the
 /// memory of its text.
 const MAX_PLANS: usize = 64;
 const MAX_BYTES: usize = 4_000_000;
@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 4_000_000;
 #[derive(Debug, Default)]
 pub struct PlanCache(Mutex<Vec<CachedPlan>>);
 
-/// A plan; the one that was used last is the last of the list.
+/// A plan; the last used one is the last of the list.
 #[derive(Debug)]
 struct CachedPlan {
     digest: Sha256Digest,
@@ -28,7 +28,7 @@ struct CachedPlan {
 }
 
 impl PlanCache {
-    /// Returns the plan that a run was recorded with; `None` if it is not a valid plan any more.
+    /// Returns the recorded plan of a run; `None` if it is not a valid plan any more.
     pub fn plan(&self, reader: &StoreReader, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
         let Some(source) = RecordedPlanSource::read(reader, run)? else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl PlanCache {
         Some(plan)
     }
 
-    /// Keeps a plan, and forgets those that were not used for longest, as far as the limits require it.
+    /// Keeps a plan, and forgets those unused for longest, as far as the limits require it.
     fn keep(&self, plan: CachedPlan) {
         if plan.size > MAX_BYTES {
             return;

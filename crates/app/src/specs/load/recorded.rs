@@ -1,4 +1,4 @@
-//! The texts that runs were recorded with, and the plans in them.
+//! The recorded texts of runs, and the plans in them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use wf_lang::InMemoryFiles;
 use wf_model::Plan;
 use wf_store::{StoreError, StoreReader};
 
-/// The texts that a run was recorded with.
+/// The recorded texts of a run.
 pub(super) struct RecordedFiles {
     pub(super) files: InMemoryFiles,
     /// The outermost run that it is part of.
@@ -19,10 +19,10 @@ pub(super) struct RecordedFiles {
 impl RecordedFiles {
     /// Reads them. A nested run has its text from the run that it is part of, unless that made it.
     pub(super) fn of(reader: &StoreReader, run: &RunId) -> Result<Self, StoreError> {
-        let (mut files, mut top) = (memory_files(reader.sources(run)?), run.clone());
-        while let Some((above, _)) = reader.run(&top)?.parent {
+        let (mut files, mut top) = (memory_files(reader.sources().of_run(run)?), run.clone());
+        while let Some((above, _)) = reader.runs().get(&top)?.parent {
             top = above;
-            for (path, text) in memory_files(reader.sources(&top)?).0 {
+            for (path, text) in memory_files(reader.sources().of_run(&top)?).0 {
                 files.0.entry(path).or_insert(text);
             }
         }
@@ -35,7 +35,7 @@ pub(super) fn memory_files(texts: Vec<(String, String)>) -> InMemoryFiles {
     InMemoryFiles(files.map(|(path, text)| (path, text.into_bytes())).collect())
 }
 
-/// All that decides the plan that a run was recorded with.
+/// The deciding inputs of the recorded plan of a run.
 pub(super) struct RecordedPlanSource {
     files: InMemoryFiles,
     path: String,
@@ -45,13 +45,13 @@ pub(super) struct RecordedPlanSource {
 impl RecordedPlanSource {
     /// Reads it; `None` if the run was deleted.
     pub(super) fn read(reader: &StoreReader, run: &RunId) -> Result<Option<Self>, CommandError> {
-        let path = match reader.run(run) {
+        let path = match reader.runs().get(run) {
             Ok(row) => row.path,
             Err(StoreError::UnknownRun(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let RecordedFiles { files, top } = RecordedFiles::of(reader, run)?;
-        Ok(Some(Self { files, path, options: RunOptions::recorded(&reader.config(&top)?) }))
+        Ok(Some(Self { files, path, options: RunOptions::recorded(&reader.runs().config(&top)?) }))
     }
 
     /// Returns a digest that is another one where anything of it is.
@@ -73,7 +73,7 @@ impl RecordedPlanSource {
     }
 }
 
-/// The plan that a run was recorded with, or nothing if it is not a valid plan any more: it was
+/// The recorded plan of a run, or nothing if it is not a valid plan any more: it was
 /// recorded by another version, or deleted. Prints no diagnostics.
 pub fn recorded_plan_if_valid(reader: &StoreReader, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
     Ok(RecordedPlanSource::read(reader, run)?.and_then(|source| source.plan()))
@@ -86,19 +86,19 @@ pub fn recorded_plan_or_current(
     run: &RunId,
     current_plan: &LoadedPlan,
 ) -> Result<Option<Arc<Plan>>, CommandError> {
-    let path = match reader.run(run) {
+    let path = match reader.runs().get(run) {
         Ok(row) => row.path,
         Err(StoreError::UnknownRun(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let options = RunOptions::recorded(&reader.config(run)?);
+    let options = RunOptions::recorded(&reader.runs().config(run)?);
     let is_same = path == current_plan.path
         && options.makes_same_plan(&current_plan.options)
-        && is_made_of(&current_plan.sources, &reader.sources(run)?);
+        && is_made_of(&current_plan.sources, &reader.sources().of_run(run)?);
     if is_same { Ok(Some(Arc::clone(&current_plan.plan))) } else { recorded_plan_if_valid(reader, run) }
 }
 
-/// True if the recorded texts of a run are those that a plan is made of. The approval is also
+/// True if the recorded texts of a run are those of a plan. The approval is also
 /// recorded, which makes no difference to it; a configuration would.
 fn is_made_of(sources: &[(String, String)], texts: &[(String, String)]) -> bool {
     let rest = texts.strip_prefix(sources);

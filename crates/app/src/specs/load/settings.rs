@@ -43,7 +43,7 @@ pub fn read_approvers(
     read_and_report(files, APPROVERS, shown, config::load_approvers)
 }
 
-/// The approvers of a workspace, and the text that lists them; `None` if there is no file. On
+/// The approvers of a workspace, and the text listing them; `None` if there is no file. On
 /// failure the errors have been printed.
 pub fn approvers(
     caller: &dyn Caller,

@@ -13,7 +13,7 @@ use wf_core::envelope::{EnvelopeBreach, MAX_PLAN_BYTES, breaches, misfit_params,
 use wf_lang::{DiskFiles, FileReadError, LoadedSpec, SpecFileSource as _};
 use wf_model::{GeneratedPlan, Step, StepWork};
 
-/// A step that runs generated plans, and the plan that it is a step of.
+/// A step running generated plans, and the plan of that step.
 pub struct EnvelopeStep {
     loaded: LoadedPlan,
     step: Name,
@@ -69,7 +69,7 @@ impl EnvelopeStep {
                     let allowed = breaches(&made.envelope, plan, &inner).into_iter();
                     allowed.chain(misfit_params(made, &inner)).chain(missing_outputs(step, &inner)).collect()
                 }
-                Err(reason) => vec![EnvelopeBreach::of_plan(reason)],
+                Err(error) => vec![EnvelopeBreach::of_plan(error.to_string())],
             };
             let breaches = envelope_breaches.into_iter().chain(excess_size(&text));
             let diagnostics: Vec<_> = breaches.map(|breach| (0, self.diagnostic(&loaded, breach))).collect();
@@ -126,7 +126,7 @@ fn excess_size(text: &[u8]) -> Option<EnvelopeBreach> {
     })
 }
 
-/// Returns the error for a step that is none that runs generated plans, or is not named among several.
+/// Returns the error for a step without generated plans, or unnamed among several.
 fn unknown_step(plan: &str, step: Option<&str>, step_names: &[&str]) -> CommandError {
     let message = match (step, step_names.is_empty()) {
         (_, true) => format!("no step of {plan} runs a generated plan"),

@@ -41,6 +41,20 @@ pub struct PlanningMeter {
     pub usage: AuthoringUsage,
 }
 
+/// The reason why a call is not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanningCallRefusal {
+    /// The model cannot answer it.
+    #[error("it may need {tokens} tokens, and the context window of the model has {window}")]
+    Window { tokens: u64, window: u64 },
+    /// The budget has too few tokens.
+    #[error("it may use {tokens} tokens, and the budget has {left} of {most} left")]
+    Tokens { tokens: u64, left: u64, most: u64 },
+    /// The budget has too little money.
+    #[error("it may cost {cost}, and the budget has {left} of {most} left")]
+    Cost { cost: Money, left: Money, most: Money },
+}
+
 impl PlanningBudget {
     /// Returns these limits, and the defaults for those not set.
     #[must_use]
@@ -62,33 +76,30 @@ impl AuthoringUsage {
 }
 
 impl PlanningMeter {
-    /// Returns what a call may use; the reason in a sentence if the model cannot answer it, or the budget does not
-    /// allow it. `price` is one at which the call costs no less, whichever model replies.
+    /// Returns what a call may use. `price` is one at which the call costs no less, whichever model replies.
     pub fn admit(
         &self,
         model: &ModelDefinition,
         price: Option<ModelPrice>,
         request: &ModelRequest,
-    ) -> Result<CallReserve, String> {
+    ) -> Result<CallReserve, PlanningCallRefusal> {
         let input = request.estimated_tokens();
         let output = request.max_output.min(model.max_output);
         let cost = price.map_or(Money::default(), |price| price.highest_cost(input, output));
         let reserve = CallReserve { tokens: input.saturating_add(output), cost };
         if reserve.tokens > model.context_window {
             let (tokens, window) = (reserve.tokens, model.context_window);
-            return Err(format!(
-                "it may need {tokens} tokens, and the context window of the model has {window}"
-            ));
+            return Err(PlanningCallRefusal::Window { tokens, window });
         }
         let used = self.usage.tokens.total();
         if let Some(most) = self.budget.max_tokens.filter(|most| used.saturating_add(reserve.tokens) > *most)
         {
             let (tokens, left) = (reserve.tokens, most.saturating_sub(used));
-            return Err(format!("it may use {tokens} tokens, and the budget has {left} of {most} left"));
+            return Err(PlanningCallRefusal::Tokens { tokens, left, most });
         }
         if let Some(most) = self.budget.max_cost.filter(|most| self.usage.cost.plus(reserve.cost) > *most) {
             let left = Money::of_micros(most.micros().saturating_sub(self.usage.cost.micros()));
-            return Err(format!("it may cost {}, and the budget has {left} of {most} left", reserve.cost));
+            return Err(PlanningCallRefusal::Cost { cost: reserve.cost, left, most });
         }
         Ok(reserve)
     }
@@ -153,14 +164,14 @@ mod tests {
             ),
         ] {
             let admitted = limits.admit(&model(), Some(PRICE), &request(700));
-            assert_eq!(admitted.err().as_deref(), why);
+            assert_eq!(admitted.err().map(|refusal| refusal.to_string()).as_deref(), why);
         }
         let mut spent = meter(Some(500), None);
         spent.usage.add(TokenUsage { input: 201, ..TokenUsage::default() }, Money::default());
         let refused = spent.admit(&model(), Some(PRICE), &request(700)).unwrap_err();
-        assert_eq!(refused, "it may use 300 tokens, and the budget has 299 of 500 left");
+        assert_eq!(refused.to_string(), "it may use 300 tokens, and the budget has 299 of 500 left");
         let refused = meter(None, None).admit(&model(), None, &request(40_000)).unwrap_err();
-        assert!(refused.contains("the context window of the model has 10000"), "{refused}");
+        assert!(refused.to_string().contains("the context window of the model has 10000"), "{refused}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod task;
 mod tests;
 
 pub use calibration::{CalibrationEntry, CalibrationTask, MemoryCalibration};
-pub use meter::{AuthoringUsage, CallReserve, PlanningBudget, PlanningMeter};
+pub use meter::{AuthoringUsage, CallReserve, PlanningBudget, PlanningCallRefusal, PlanningMeter};
 pub use question::{
     Clarification, LANGUAGE, MAX_CLARIFICATIONS, PAST_WISHES, PastWish, PlanRevision, PlanningContext,
     SkillSummary, append_answers, plan_question, revision_question,
@@ -30,4 +30,4 @@ pub use record::{
     PlanningCall, PlanningCallEnd, PlanningEntry, PlanningFact, PlanningRecord, PlanningReply, PlanningResult,
 };
 pub use reply::{PLAN_LIMIT, PlanMistake, PlanRepairs, append_mistake, read_plan_text};
-pub use task::{Perception, TaskConstraints, TaskSpec, read_perception, task_question};
+pub use task::{Perception, PerceptionMistake, TaskConstraints, TaskSpec, read_perception, task_question};

@@ -5,7 +5,7 @@ use super::super::{Message, ModelRequest, unfence};
 use crate::agent::authoring::question::{Clarification, MAX_QUESTION, MAX_QUESTIONS, PastWish, wish_message};
 use wf_base::{
     exact_json,
-    name::{Name, PlanId},
+    name::{Name, NameFormatError, PlanId},
 };
 use wf_model::UniqueKeyJson;
 
@@ -114,26 +114,49 @@ fn answer_schema() -> Value {
     })
 }
 
-/// Reads the answer of a perceiver about a wish. The error is one sentence for the model.
-pub fn read_perception(text: &str, raw_input: &str) -> Result<Perception, String> {
-    let UniqueKeyJson(value) = exact_json::read(unfence(text))
-        .map_err(|error| format!("the answer is not a single JSON object: {error}"))?;
+/// The mistake in the answer of a perceiver, in one sentence for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum PerceptionMistake {
+    #[error("the answer is not a single JSON object: {0}")]
+    NotJson(serde_json::Error),
+    #[error("the answer is not a task: {0}")]
+    NotTask(serde_json::Error),
+    #[error("`task_id`: {0}")]
+    NotName(#[from] NameFormatError),
+    #[error("`task_id` must be lower-case words joined by single underscores")]
+    NotWords,
+    #[error("`intent` is empty")]
+    NoIntent,
+    #[error("the answer has no list of questions: {0}")]
+    NoQuestions(serde_json::Error),
+    /// There are too many questions, none, or one is too long.
+    #[error(
+        "`questions` must have 1 to {MAX_QUESTIONS} questions, each with at most {MAX_QUESTION} characters"
+    )]
+    Questions,
+    /// It asks again, where nobody answers any more.
+    #[error("no more questions may be asked: answer with the task, as far as it is known")]
+    LateQuestions,
+}
+
+/// Reads the answer of a perceiver about a wish.
+pub fn read_perception(text: &str, raw_input: &str) -> Result<Perception, PerceptionMistake> {
+    let UniqueKeyJson(value) = exact_json::read(unfence(text)).map_err(PerceptionMistake::NotJson)?;
     let value = said(value);
     if value.get("questions").is_some() {
         return read_questions(value).map(Perception::Questions);
     }
-    let answer: PerceiverAnswer =
-        serde_json::from_value(value).map_err(|error| format!("the answer is not a task: {error}"))?;
-    let task_id = Name::parse(&answer.task_id).map_err(|error| format!("`task_id`: {error}"))?;
+    let answer: PerceiverAnswer = serde_json::from_value(value).map_err(PerceptionMistake::NotTask)?;
+    let task_id = Name::parse(&answer.task_id)?;
     if answer.intent.trim().is_empty() {
-        return Err("`intent` is empty".into());
+        return Err(PerceptionMistake::NoIntent);
     }
     let PerceiverAnswer { intent, constraints, .. } = answer;
     let task =
         TaskSpec { task_id, intent, constraints, raw_input: raw_input.into(), clarifications: Vec::new() };
     match task.plan_id() {
         Some(_) => Ok(Perception::Task(task)),
-        None => Err("`task_id` must be lower-case words joined by single underscores".into()),
+        None => Err(PerceptionMistake::NotWords),
     }
 }
 
@@ -145,14 +168,12 @@ fn said(value: Value) -> Value {
     }
 }
 
-fn read_questions(value: Value) -> Result<Vec<String>, String> {
-    let PerceiverQuestions { questions } = serde_json::from_value(value)
-        .map_err(|error| format!("the answer has no list of questions: {error}"))?;
+fn read_questions(value: Value) -> Result<Vec<String>, PerceptionMistake> {
+    let PerceiverQuestions { questions } =
+        serde_json::from_value(value).map_err(PerceptionMistake::NoQuestions)?;
     let is_asked = |text: &String| !text.trim().is_empty() && text.chars().count() <= MAX_QUESTION;
     if questions.is_empty() || questions.len() > MAX_QUESTIONS || !questions.iter().all(is_asked) {
-        return Err(format!(
-            "`questions` must have 1 to {MAX_QUESTIONS} questions, each with at most {MAX_QUESTION} characters"
-        ));
+        return Err(PerceptionMistake::Questions);
     }
     Ok(questions)
 }

@@ -166,7 +166,7 @@ fn an_answer_has_exactly_the_outputs() {
     let answer = read_answer(r#"{"summary": "done", "count": 2}"#, &outputs()).unwrap();
     assert_eq!(answer["count"], 2);
     assert!(read_answer("```json\n{\"summary\": \"done\", \"count\": 2}\n```", &outputs()).is_ok());
-    assert_eq!(read_answer("whatever", &[]), Ok(JsonObject::new()));
+    assert_eq!(read_answer("whatever", &[]).unwrap(), JsonObject::new());
     let large = r#"{"summary": "done", "count": 36893488147419103233}"#;
     let mistake = read_answer(large, &outputs()).unwrap_err().to_string();
     assert!(mistake.starts_with("`count`: 36893488147419103233 is not between"), "{mistake}");

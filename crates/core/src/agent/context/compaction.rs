@@ -27,19 +27,31 @@ pub struct GroupChoice {
     pub evict_groups: Vec<u32>,
 }
 
+/// The mistake in the answer of a compactor.
+#[derive(Debug, thiserror::Error)]
+pub enum GroupChoiceMistake {
+    #[error("the answer is not a single JSON object: {0}")]
+    NotJson(serde_json::Error),
+    #[error("the answer is invalid: {0}")]
+    Form(serde_json::Error),
+    #[error("there is no group {number}: the last one is {last}")]
+    UnknownGroup { number: u32, last: usize },
+    #[error("group {0} is named twice")]
+    Twice(u32),
+}
+
 impl GroupChoice {
-    /// Reads an answer about a number of groups. The error is one sentence.
-    pub fn read(answer: &str, groups: usize) -> Result<Self, String> {
-        let UniqueKeyJson(said) = serde_json::from_str(crate::agent::unfence(answer))
-            .map_err(|error| format!("the answer is not a single JSON object: {error}"))?;
-        let choice: Self =
-            serde_json::from_value(said).map_err(|error| format!("the answer is invalid: {error}"))?;
+    /// Reads an answer about a number of groups.
+    pub fn read(answer: &str, groups: usize) -> Result<Self, GroupChoiceMistake> {
+        let UniqueKeyJson(said) =
+            serde_json::from_str(crate::agent::unfence(answer)).map_err(GroupChoiceMistake::NotJson)?;
+        let choice: Self = serde_json::from_value(said).map_err(GroupChoiceMistake::Form)?;
         let mut seen = vec![false; groups];
         for number in choice.evict_groups.iter().chain(&choice.keep_groups) {
             let at = usize::try_from(*number).unwrap_or(usize::MAX).wrapping_sub(1);
             match seen.get_mut(at) {
-                None => return Err(format!("there is no group {number}: the last one is {groups}")),
-                Some(true) => return Err(format!("group {number} is named twice")),
+                None => return Err(GroupChoiceMistake::UnknownGroup { number: *number, last: groups }),
+                Some(true) => return Err(GroupChoiceMistake::Twice(*number)),
                 Some(seen) => *seen = true,
             }
         }
@@ -118,10 +130,10 @@ mod tests {
     #[test]
     fn an_answer_names_each_group_at_most_once() {
         let read = |text| GroupChoice::read(text, 3);
-        assert_eq!(read(r#"{"keep_groups": [2], "evict_groups": [3, 1]}"#), Ok(choice(&[2], &[3, 1])));
+        assert_eq!(read(r#"{"keep_groups": [2], "evict_groups": [3, 1]}"#).unwrap(), choice(&[2], &[3, 1]));
         assert_eq!(
-            read("```json\n{\"keep_groups\": [], \"evict_groups\": []}\n```"),
-            Ok(GroupChoice::default())
+            read("```json\n{\"keep_groups\": [], \"evict_groups\": []}\n```").unwrap(),
+            GroupChoice::default()
         );
         for (text, expected) in [
             ("", "not a single JSON object"),
@@ -135,7 +147,7 @@ mod tests {
             (r#"{"keep_groups": [-1], "evict_groups": []}"#, "invalid"),
             (r#"{"keep_groups": [], "keep_groups": [], "evict_groups": []}"#, "keep_groups"),
         ] {
-            let why = read(text).unwrap_err();
+            let why = read(text).unwrap_err().to_string();
             assert!(why.contains(expected), "{text}: {why}");
         }
     }

@@ -22,7 +22,7 @@ mod compactor_question;
 mod cut;
 mod size;
 
-pub use compaction::{ANSWER_TOKENS, GroupChoice, QUESTION_TOKENS};
+pub use compaction::{ANSWER_TOKENS, GroupChoice, GroupChoiceMistake, QUESTION_TOKENS};
 pub use compactor_question::compactor_question;
 pub use cut::{ContextCut, ContextLimits, TurnRange};
 pub(crate) use size::{ConversationSize, TokenScale, TurnSize};

@@ -52,8 +52,10 @@ fn read(tool: &str, arguments: &serde_json::Value) -> Result<ChildRequest, Strin
     let request = parse_call(&[AgentTool::Dispatch, AgentTool::Collect], &call);
     let request = request.map_err(|mistake| mistake.to_string())?;
     match request {
-        AgentRequest::Dispatch(request) => read_dispatch(Some(&dispatch()), &request),
-        AgentRequest::Collect(id) => read_collect(&id),
+        AgentRequest::Dispatch(request) => {
+            read_dispatch(Some(&dispatch()), &request).map_err(|mistake| mistake.to_string())
+        }
+        AgentRequest::Collect(id) => read_collect(&id).map_err(|mistake| mistake.to_string()),
         _ => panic!("another tool"),
     }
 }

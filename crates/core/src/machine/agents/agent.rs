@@ -19,9 +19,9 @@ use crate::{
             in_flight::TaskRequest,
         },
         words::{
-            AgentBriefing, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind, GatePoint,
-            ModelCallEnd, ModelCallStart, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart, WorkExit,
-            agents::agent_record::AgentStep,
+            AgentBriefing, AgentEnding, AgentExit, AgentRecord, AgentTurn, Attempt, Effect, EventKind,
+            GatePoint, ModelCall, ModelCallEnd, ModelCallStart, ToolCallEnd, ToolCallId, ToolCallRefusal,
+            ToolCallStart, ToolOrder, WorkExit, agents::agent_record::AgentStep,
         },
     },
 };
@@ -85,14 +85,14 @@ pub(in crate::machine) fn on_tool_end(run: &mut Run, end: ToolCallEnd) {
         let waited = run.waited(task);
         run.emit(EventKind::ToolCallEnded(end));
         // A wait for child runs does not count.
-        if let Some(activity) = run.state.activity(task).filter(|_| run.waited(task) != waited) {
+        if let Some(activity) = run.state().activity(task).filter(|_| run.waited(task) != waited) {
             run.agent_timer(task, &attempt, activity.since);
         }
         advance_agent(run, task, &attempt, None);
     }
 }
 
-/// Stops what an agent does whose time is over. The answer ends it, so that what a call used is counted, and
+/// Stops the work of a late agent. The answer ends it: the usage of a call is counted, and
 /// nothing is collected while a tool still works.
 pub(in crate::machine) fn on_agent_timeout(run: &mut Run, attempt: Attempt) {
     let Some(task) = run.working_agent(&attempt) else {
@@ -103,7 +103,7 @@ pub(in crate::machine) fn on_agent_timeout(run: &mut Run, attempt: Attempt) {
     }
 }
 
-/// Takes the steps of an agent that need no answer from outside, and the first that does.
+/// Takes the steps of an agent up to the first with an answer from outside.
 pub(in crate::machine) fn advance_agent(
     run: &mut Run,
     task: TaskIx,
@@ -205,7 +205,7 @@ fn call_model(run: &mut Run, task: TaskIx, attempt: &Attempt) {
     let (attempt, call) = (attempt.clone(), record.call());
     let supplement = open.map(|turn| turn.supplement.clone()).unwrap_or_default();
     let supplement = Box::new(supplement);
-    run.push_effect(Effect::CallModel { attempt, call, repairs, refusals, context, supplement });
+    run.push_effect(Effect::CallModel(ModelCall { attempt, call, repairs, refusals, context, supplement }));
 }
 
 /// Executes a tool call, or lets it wait for child runs.
@@ -223,8 +223,8 @@ pub(in crate::machine) fn call_tool(run: &mut Run, task: TaskIx, attempt: &Attem
         };
         children = Some(Box::new(report));
     }
-    let untrusted = run.state.task_record(task).is_some_and(|record| record.untrusted.is_some());
-    run.push_effect(Effect::CallTool { id, waited_ms, children, answer, untrusted });
+    let untrusted = run.state().task_record(task).is_some_and(|record| record.untrusted_source().is_some());
+    run.push_effect(Effect::CallTool(ToolOrder { id, waited_ms, children, answer, untrusted }));
 }
 
 /// Ends an agent, once its child runs have ended; `answer` is the digest of the answer of a program of its own.
@@ -243,8 +243,8 @@ pub(in crate::machine) fn end_agent(
     if task.is_some_and(|task| children::stop_children(run, task, attempt)) {
         return;
     }
-    let untrusted = task.and_then(|task| run.state.task_record(task)?.untrusted.clone());
-    run.push_effect(Effect::EndAgent { attempt: attempt.clone(), exit, answer, untrusted });
+    let untrusted = task.and_then(|task| run.state().task_record(task)?.untrusted_source().cloned());
+    run.push_effect(Effect::EndAgent(AgentEnding { attempt: attempt.clone(), exit, answer, untrusted }));
 }
 
 /// Returns the exit of an agent that may not make its next model call.
@@ -266,7 +266,7 @@ fn call_obstacle(run: &Run, task: TaskIx, start: &ModelCallStart) -> Option<Work
              give it a shorter briefing or less to read at once, or take a model with a larger window"
         )));
     }
-    let finally = run.plan.is_finally(task.ix());
+    let finally = run.plan().is_finally(task.ix());
     let short = budget_limits::shortage(run, reserve, run.open_reserves(), finally);
     let failure_class = EngineFailure::Budget.class();
     short.map(|reason| WorkExit::Error {

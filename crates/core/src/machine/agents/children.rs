@@ -1,4 +1,4 @@
-//! The child runs that an agent starts with `dispatch`, and whose results it gets with `collect`.
+//! The child runs of an agent: it starts them with `dispatch`, and gets their results with `collect`.
 //!
 //! ```text
 //! dispatch ──▶ ChildDispatched ──▶ waiting ──▶ ChildStarted ──▶ running ──▶ ChildEnded
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A child run is a nested run, as that of a step with `uses`: a run of its own inside this one, with its own limit on
-//! parallel attempts, so an agent that waits for it holds nothing that it needs. A call of `collect` that waits is a tool
+//! parallel attempts, so a waiting agent holds nothing it needs. A waiting call of `collect` is a tool
 //! call that has begun and is not executed yet; no process waits, and the time limit of the attempt does not count it.
 //!
 //! **Invariant:** a child run begins only once the fact that it does is durable, and each once: which have begun follows
@@ -59,7 +59,7 @@ pub(in crate::machine) fn child_obstacle(run: &Run, task: TaskIx, request: &Chil
 
 /// Returns the reason why the budget lets no child run begin, if it does not.
 fn child_shortage(run: &Run, task: TaskIx) -> Option<String> {
-    let is_allowed = run.plan.is_finally(task.ix()) || budget_limits::allows_attempt(run);
+    let is_allowed = run.plan().is_finally(task.ix()) || budget_limits::allows_attempt(run);
     (!is_allowed).then(|| budget_limits::exhausted_reason(run).unwrap_or_else(|| BUDGET_SPENT_PREFIX.into()))
 }
 
@@ -101,7 +101,7 @@ fn dispatch_child(run: &mut Run, task: TaskIx, id: &ToolCallId, start: &ChildSta
     }
 }
 
-/// Lets the child runs of an attempt begin whose turn it is, and ends those that cannot begin any more.
+/// Lets the next child runs of an attempt begin, and ends those barred from it.
 fn start_children(run: &mut Run, task: TaskIx, attempt: &Attempt) {
     while let Some((child, obstacle)) = next_child(run, task) {
         let id = ChildId { attempt: attempt.clone(), child };
@@ -137,7 +137,7 @@ fn next_child(run: &Run, task: TaskIx) -> Option<(Name, Option<String>)> {
     })
 }
 
-/// Asks for the child runs of an attempt that have begun and that this engine was not asked for: the new ones, and
+/// Asks for the begun child runs of an attempt, if this engine was not asked for them: the new ones, and
 /// after a resume all.
 pub(in crate::machine) fn request_children(run: &mut Run, task: TaskIx, attempt: &Attempt) {
     let running = run.children(task).iter().filter(|record| record.phase == ChildPhase::Running);
@@ -178,8 +178,8 @@ pub(in crate::machine) fn on_child_end(run: &mut Run, end: ChildEnd) {
     }
 }
 
-/// Ends the child runs of an attempt that is about to end: what waits does not begin, what runs is told to end. True
-/// if the attempt has to wait for that.
+/// Ends the child runs of an ending attempt: waiting ones do not begin, running ones are told to end. True
+/// if the attempt has to wait for them.
 pub(in crate::machine) fn stop_children(run: &mut Run, task: TaskIx, attempt: &Attempt) -> bool {
     run.flight.collecting.remove(&task);
     let waiting = run.children(task).iter().filter(|record| record.phase == ChildPhase::Waiting);
@@ -191,7 +191,7 @@ pub(in crate::machine) fn stop_children(run: &mut Run, task: TaskIx, attempt: &A
     }
     let is_open = run.has_open_children(task);
     if is_open {
-        let force = run.state.is_force_cancelled();
+        let force = run.state().is_force_cancelled();
         run.push_effect(Effect::Kill { attempt: Some(attempt.clone()), force });
     }
     is_open

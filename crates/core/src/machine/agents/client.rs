@@ -11,7 +11,7 @@ use crate::machine::{
     agents::agent,
     state::{Run, TaskIx},
     words::{
-        AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, ClientRepair, Effect, EventKind,
+        AgentRecord, AgentTurn, Attempt, CallEffort, ClientCall, ClientRepair, ClientTurn, Effect, EventKind,
         InvalidAnswer, ModelCallEnd, ModelCallOutcome, ModelCallStart, ToolCallEnd, ToolRecord, WorkExit,
         agents::agent_record::AgentStep,
     },
@@ -27,7 +27,7 @@ pub(in crate::machine) fn serve_client(run: &mut Run, task: TaskIx, attempt: &At
     let refusals = record.turns.last().map(AgentTurn::refusals).unwrap_or_default();
     let repairs = record.repaired_answer().cloned();
     let (attempt, call) = (attempt.clone(), record.call());
-    run.push_effect(Effect::ServeClient { attempt, call, refusals, repairs });
+    run.push_effect(Effect::ServeClient(ClientTurn { attempt, call, refusals, repairs }));
 }
 
 /// Begins the model call that the program of an agent asks for.

@@ -1,8 +1,8 @@
-//! The compactor (Silas 5.7): a model that chooses which old turns of an agent's conversation stay, where turns are to
+//! The compactor (Silas 5.7): a model for the choice among old turns of an agent's conversation, where turns are to
 //! be omitted.
 //!
 //! It is asked once for a cut, and its answer is recorded before the request that relies on it. Without an answer
-//! that may be used, the oldest turns are omitted. **Invariant:** no answer makes a conversation fit less, or an agent fail.
+//! of use, the oldest turns are omitted. **Invariant:** no answer makes a conversation fit less, or an agent fail.
 
 use crate::{
     agent::GroupChoice,
@@ -27,11 +27,11 @@ pub(in crate::machine) fn ask_compactor(run: &mut Run, task: TaskIx, start: &Mod
         Some(_) => return false,
         None => {
             let groups = record.groups(start);
-            if groups.is_empty() || run.state.agents.compactor.is_open(run.now) {
+            if groups.is_empty() || run.state().agents.spares_compactor(run.now()) {
                 return false;
             }
             let need = record.compaction_reserve().plus(record.reserve_after_compaction(start));
-            let finally = run.plan.is_finally(task.ix());
+            let finally = run.plan().is_finally(task.ix());
             if budget_limits::shortage(run, need, run.open_reserves(), finally).is_some() {
                 return false;
             }
@@ -60,7 +60,9 @@ pub(in crate::machine) fn on_compacted(run: &mut Run, reply: CompactionReply) {
     let Some(known) = known else {
         return;
     };
-    let outcome = match said.and_then(|text| GroupChoice::read(&text, known.groups.len())) {
+    let read =
+        |text: String| GroupChoice::read(&text, known.groups.len()).map_err(|mistake| mistake.to_string());
+    let outcome = match said.and_then(read) {
         Ok(choice) => CompactionOutcome::Chosen { context: record.chosen(&start, &choice), choice },
         Err(why) => CompactionOutcome::Failed { reason: truncate_reason(why) },
     };

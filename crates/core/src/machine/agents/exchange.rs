@@ -21,7 +21,7 @@ use crate::{
 };
 use wf_model::{EngineFailure, FailureClass};
 
-/// Asks the gates about what is new in a conversation: a result, a reply, then the model call that is to begin.
+/// Asks the gates about the new parts of a conversation: a result, a reply, then the next model call.
 /// True if it did.
 pub(in crate::machine) fn gate_news(
     run: &mut Run,
@@ -37,7 +37,7 @@ pub(in crate::machine) fn gate_news(
     };
     let part = ExchangePart { attempt: attempt.clone(), call: record.call(), position };
     let mut question = record.question(part, point, start);
-    question.untrusted = run.state.task_record(task).and_then(|record| record.untrusted.clone());
+    question.untrusted = run.state().task_record(task).and_then(|record| record.untrusted_source().cloned());
     run.flight.set(task, Some(TaskRequest::ToolGates));
     let (task, exchange) = (Some(task), Some(Box::new(question)));
     run.then(FollowUp::AskGates { task, point, exchange });
@@ -51,7 +51,7 @@ pub(in crate::machine) fn ungated(
     start: Option<&ModelCallStart>,
 ) -> Option<(GatePoint, Option<u32>)> {
     let record = run.agent_record(task).filter(|record| record.exit.is_none())?;
-    let gated = |point| has_gates(&run.plan, Some(task), point);
+    let gated = |point| has_gates(run.plan(), Some(task), point);
     let parts = record.ungated(start);
     parts.into_iter().find(|(point, _)| gated(*point))
 }
@@ -74,7 +74,7 @@ pub(in crate::machine) fn on_exchange_gates(
         return;
     }
     run.flight.set(task, None);
-    let task_id = state::task_id(&run.plan, task);
+    let task_id = state::task_id(run.plan(), task);
     for result in &gated.results {
         run.emit(EventKind::GateEvaluated { task_id: Some(task_id.clone()), result: result.clone() });
     }
@@ -171,7 +171,7 @@ pub(in crate::machine) fn on_exchange_approved(run: &mut Run, task: TaskIx, requ
     }
 }
 
-/// Withholds a result that was not approved, and ends an agent whose call or reply was not.
+/// Withholds a refused result, and ends the agent of a refused call or reply.
 pub(in crate::machine) fn on_exchange_denied(
     run: &mut Run,
     task: TaskIx,

@@ -24,7 +24,7 @@ const MOST_CRITERIA: usize = 10;
 
 /// Asks the planner about a failed attempt.
 pub(in crate::machine) fn ask_about_attempt(run: &mut Run, task: TaskIx, made: u32, reason: String) {
-    let attempt = state::attempt(&run.plan, task, made);
+    let attempt = state::attempt(run.plan(), task, made);
     let reason = truncate_reason(reason);
     run.emit(EventKind::GuidanceRequested(GuidanceStart { attempt: attempt.clone(), reason }));
     request_guidance(run, task, attempt);
@@ -44,19 +44,19 @@ fn guidance_request(run: &Run, task: TaskIx, attempt: Attempt) -> Option<Guidanc
     let tools = work.tools.iter().map(|tool| tool.as_str().to_owned());
     Some(GuidanceRequest {
         attempt,
-        plan: run.plan.id().clone(),
+        plan: run.plan().id().clone(),
         intent: tool_choice::intent(run),
         briefing: work.briefing.clone(),
         tools: tools.collect(),
         feedback,
-        rounds: run.state.control.rounds,
+        rounds: run.state().control.rounds(),
         must_not: tool_choice::restrictions_of_names(run, &tool_choice::blocked_by_rounds(run), &[]),
         calibration: MemoryCalibration::default(),
         should_prefer: tool_choice::preferred_tools(run),
     })
 }
 
-/// Applies the planner's answer, or the reason why there is none that counts, and decides what follows.
+/// Applies the planner's answer, or the reason why none counts, and decides about the task.
 pub(in crate::machine) fn on_guidance(run: &mut Run, reply: GuidanceReply) {
     let GuidanceReply { attempt, said, must_not, calls, usage, asked } = reply;
     let Some((task, _)) = run.current_activity(&attempt, ActivityKind::Consulting) else {
@@ -67,7 +67,8 @@ pub(in crate::machine) fn on_guidance(run: &mut Run, reply: GuidanceReply) {
     } else {
         let must_not =
             tool_choice::restrictions_of_names(run, &tool_choice::blocked_by_rounds(run), &must_not);
-        Result::from(said).and_then(|text: String| read_guidance(&text, &must_not))
+        Result::from(said)
+            .and_then(|text: String| read_guidance(&text, &must_not).map_err(|mistake| mistake.to_string()))
     };
     let outcome = match read {
         Ok(guidance) => GuidanceOutcome::Given { guidance },
@@ -84,8 +85,8 @@ pub(in crate::machine) fn on_guidance(run: &mut Run, reply: GuidanceReply) {
 
 /// Decides what follows a failed attempt once the planner was asked about it.
 fn go_on_after_guidance(run: &mut Run, task: TaskIx, made: u32) {
-    let record = run.state.task_record(task);
-    let known = record.and_then(|record| Some((record.guidance.as_ref()?, record.tries.as_ref()?)));
+    let record = run.state().task_record(task);
+    let known = record.and_then(|record| Some((record.guidance()?, record.history()?)));
     let Some((guidance, tries)) = known else { return };
     let (reason, failure_class) = (guidance.reason.clone(), tries.failure_class);
     let standing = match tries.failed.first().map(|failed| failed.phase) {

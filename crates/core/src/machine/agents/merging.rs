@@ -1,10 +1,10 @@
 //! The merge of what agents did in worktrees of their own.
 //!
-//! **Invariant:** nothing is merged but what an attempt left that ended well and whose checks passed, each at most once.
+//! **Invariant:** only the changes of a successful and checked attempt are merged, each at most once.
 //! **Invariant:** what was merged into other files than the attempt began with is reported: its checks did not see the two
 //! together.
 //! **Invariant:** at most one merge of a run is under way, and they come in the order in which the attempts passed; one
-//! that waits for an approval lets the others pass. A step ends after its merge, so what depends on it sees the changes.
+//! waiting for an approval lets the others pass. A step ends after its merge, so its dependents see the changes.
 //!
 //! ```text
 //! checks passed ─▶ merge_requested ─▶ PrepareMerge ─▶ clean ──────▶ merge_started ─▶ Merge ─▶ merge_ended ─▶ step_ended
@@ -17,11 +17,8 @@ use serde_json::{Value, json};
 
 use crate::machine::{
     state::{
-        self, Run, TaskIx,
-        fold::{merges::TaskMerge, task_end::TaskCompletion},
-        follow_up::FollowUp,
-        requests,
-        task_phase::ActivityKind,
+        self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp,
+        parts::task_record::TaskMerge, requests, task_phase::ActivityKind,
     },
     words::{
         ApprovalRequest, Attempt, Effect, EventKind, MergeEnd, MergeOutcome, MergePlan, MergePreparation,
@@ -43,16 +40,16 @@ const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 
 /// Begins, or resumes, the first merge in the queue.
 pub(in crate::machine) fn begin_merge(run: &mut Run) {
-    let first = run.state.agents.merges.first().copied();
+    let first = run.state().agents.next_merge();
     let first = first.filter(|task| !run.flight.is_returning(*task));
     if run.flight.merging == first {
         return;
     }
     run.flight.merging = first;
-    let Some((task, live)) = first.and_then(|task| Some((task, run.state.activity(task)?))) else {
+    let Some((task, live)) = first.and_then(|task| Some((task, run.state().activity(task)?))) else {
         return;
     };
-    let attempt = state::attempt(&run.plan, task, live.attempt);
+    let attempt = state::attempt(run.plan(), task, live.attempt);
     let begun = merge_of(run, task).and_then(|merge| merge.plan.clone());
     run.push_effect(match begun {
         Some(plan) => Effect::Merge(Box::new(MergeStart { attempt, plan })),
@@ -61,10 +58,10 @@ pub(in crate::machine) fn begin_merge(run: &mut Run) {
 }
 
 fn merge_of(run: &Run, task: TaskIx) -> Option<&TaskMerge> {
-    run.state.task_record(task)?.merge.as_deref()
+    run.state().task_record(task)?.merge()
 }
 
-/// Returns the task whose merge is under way, if it is that of an attempt; `begun`: files are being written.
+/// Returns the task of the merge under way, if it belongs to an attempt; `begun`: files are being written.
 fn current_merge(run: &Run, attempt: &Attempt, begun: bool) -> Option<TaskIx> {
     let (task, _) = run.current_activity(attempt, ActivityKind::Merging)?;
     let is_begun = merge_of(run, task)?.plan.is_some();
@@ -171,7 +168,7 @@ fn ask_to_resolve(run: &mut Run, task: TaskIx, plan: &MergePlan, files: &[String
 }
 
 fn ask_about_merge(run: &mut Run, task: TaskIx, subject: MergeSubject, message: String, show: JsonObject) {
-    let attempt = run.state.activity(task).map_or(0, |live| live.attempt);
+    let attempt = run.state().activity(task).map_or(0, |live| live.attempt);
     let merge = Some(MergeSubject { attempt, ..subject });
     let ask = requests::draft(run, Some(task), message, &ApprovalRequirement::default());
     requests::open(run, ApprovalRequest { merge, show, ..ask });
@@ -180,15 +177,15 @@ fn ask_about_merge(run: &mut Run, task: TaskIx, subject: MergeSubject, message: 
 /// Goes on after a decision about a merge. One to be made was queued again by the decision itself.
 pub(in crate::machine) fn on_merge_approved(run: &mut Run, task: TaskIx, subject: &MergeSubject) {
     if subject.by_hand {
-        let attempt = state::attempt(&run.plan, task, subject.attempt);
+        let attempt = state::attempt(run.plan(), task, subject.attempt);
         end_merge(run, task, &attempt, MergeOutcome::ByHand);
     }
 }
 
 /// Ends a task whose changes no approver let be merged.
 pub(in crate::machine) fn on_merge_denied(run: &mut Run, task: TaskIx, request: &ApprovalRequest, no: &str) {
-    let number = run.state.activity(task).map_or(0, |live| live.attempt);
-    let attempt = state::attempt(&run.plan, task, number);
+    let number = run.state().activity(task).map_or(0, |live| live.attempt);
+    let attempt = state::attempt(run.plan(), task, number);
     let compare = request.show.get("compare").and_then(Value::as_str).unwrap_or_default();
     let reason = format!("not merged: {no}; `{compare}` prints the changes");
     let end = TaskCompletion::failure(Standing::Reported, Some(FailureClass::Logical), reason.clone());

@@ -10,7 +10,10 @@
 use serde_json::Value;
 
 use crate::machine::{
-    state::{Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, requests},
+    state::{
+        Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, parts::task_record::TaskRecord,
+        requests,
+    },
     words::{ApprovalRequest, FailedCheck, Standing, StuckAttempt, reason::truncate_reason},
 };
 use wf_model::{ApprovalRequirement, JsonObject};
@@ -30,8 +33,8 @@ pub(in crate::machine) fn ask_people_about(
     made: u32,
     completion: TaskCompletion,
 ) {
-    let record = run.state.task_record(task);
-    let failed = record.and_then(|record| record.tries.as_ref()).map_or(&[][..], |tries| &tries.failed);
+    let record = run.state().task_record(task);
+    let failed = record.and_then(TaskRecord::history).map_or(&[][..], |tries| &tries.failed);
     let line = |unmet: &FailedCheck| (unmet.criterion.to_string(), Value::from(unmet.describe()));
     let show: JsonObject = failed.iter().map(line).collect();
     let reason = truncate_reason(completion.reason);

@@ -56,7 +56,7 @@ pub(in crate::machine) fn tool_entry(run: &Run, task: TaskIx, requested: &Reques
         _ if let Some(reason) = question_obstacle(run, task, &requested.tool) => ToolEntry::Refused(reason),
         _ if is_question(run, task, &requested.tool) => ToolEntry::Asked,
         Some(ClosedTool { rule: UntrustedRule::Ask, .. }) => ToolEntry::Asked,
-        None if has_gates(&run.plan, Some(task), GatePoint::Call) => ToolEntry::Asked,
+        None if has_gates(run.plan(), Some(task), GatePoint::Call) => ToolEntry::Asked,
         None => ToolEntry::Free,
     }
 }
@@ -162,7 +162,7 @@ pub(in crate::machine) fn on_tool_denied(
     subject: &ToolCallSubject,
     reason: &str,
 ) {
-    let attempt = state::attempt(&run.plan, task, subject.attempt);
+    let attempt = state::attempt(run.plan(), task, subject.attempt);
     let id = ToolCallId { attempt, call: subject.call, position: subject.position };
     let outcome = if subject.is_question { "nobody answered" } else { "the call was not approved" };
     let (tool, reason) = (subject.tool.clone(), format!("{outcome}: {reason}"));
@@ -219,7 +219,7 @@ pub fn untrusted_input(plan: &Plan, step: StepIx) -> Option<String> {
 
 /// Returns the rule that closes a tool now.
 fn closed_tool(run: &Run, task: TaskIx, tool: &str) -> Option<ClosedTool> {
-    let source = run.state.task_record(task)?.untrusted.clone()?;
+    let source = run.state().task_record(task)?.untrusted_source().cloned()?;
     let rule = run.agent_work(task)?.untrusted_rule(tool)?;
     Some(ClosedTool { rule, source })
 }

@@ -6,14 +6,14 @@ use crate::machine::{
         escalation::{self, GateBlock},
         points,
     },
-    state::{Run, fold::gates::PendingApproval, follow_up::FollowUp, in_flight::TaskRequest, requests},
+    state::{Run, follow_up::FollowUp, in_flight::TaskRequest, parts::gates::PendingApproval, requests},
     words::{ApprovalOutcome, ApprovalRequest, RequestDecision, WorkExit},
 };
 use wf_model::{FailureClass, JsonObject};
 
 /// Applies a decision. Its expiry is left to the timer.
 pub(in crate::machine) fn on_approval_outcome(run: &mut Run, number: u32, outcome: ApprovalOutcome) {
-    let Some(pending) = run.state.gates.asks.get(&number).cloned() else {
+    let Some(pending) = run.state().gates.pending_approval(number).cloned() else {
         return;
     };
     match outcome.decision {
@@ -48,10 +48,10 @@ pub(in crate::machine) fn on_approval_outcome(run: &mut Run, number: u32, outcom
 /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
 /// block follows its fallback, and everything else is refused.
 pub(in crate::machine) fn on_request_expired(run: &mut Run, number: u32) {
-    let Some(pending) = run.state.gates.asks.get(&number).cloned() else {
+    let Some(pending) = run.state().gates.pending_approval(number).cloned() else {
         return;
     };
-    if run.now < pending.ask.expires {
+    if run.now() < pending.ask.expires {
         return;
     }
     let PendingApproval { ask, task } = pending.clone();
@@ -86,16 +86,16 @@ fn ask_further_approvers(run: &mut Run, request: ApprovalRequest, approvers: Vec
     requests::open(
         run,
         ApprovalRequest {
-            request: run.state.gates.asked + 1,
-            since: run.now,
-            expires: run.now.after(time),
+            request: run.state().gates.next_request(),
+            since: run.now(),
+            expires: run.now().after(time),
             approvers: if approvers.is_empty() { request.approvers.clone() } else { approvers },
             ..request
         },
     );
 }
 
-/// Lets a gate, or the step that a decision is the work of, go on with what was approved.
+/// Lets a gate, or a step for a decision, go on after an approval.
 pub(in crate::machine) fn on_decision_granted(run: &mut Run, pending: PendingApproval, outputs: JsonObject) {
     let PendingApproval { ask, task } = pending;
     match (ask.point, task) {
@@ -107,7 +107,7 @@ pub(in crate::machine) fn on_decision_granted(run: &mut Run, pending: PendingApp
     }
 }
 
-/// Lets the block of a gate stand, or fails the step that a decision is the work of.
+/// Lets the block of a gate stand, or fails a step for a decision.
 pub(in crate::machine) fn on_decision_denied(run: &mut Run, pending: PendingApproval, reason: String) {
     let PendingApproval { ask, task } = pending;
     match (ask.point, task) {

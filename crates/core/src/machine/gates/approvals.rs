@@ -13,7 +13,9 @@ use crate::{
             requests,
             scope::{self, TaskScope},
         },
-        words::{AnswerOptions, ApprovalRequest, AttemptEnd, GatePoint, Standing, WorkExit},
+        words::{
+            AnswerOptions, AnswerOptionsError, ApprovalRequest, AttemptEnd, GatePoint, Standing, WorkExit,
+        },
     },
 };
 use wf_model::{JsonObject, StepWork, expr::EvalError};
@@ -27,23 +29,23 @@ pub(in crate::machine) struct ApprovalDraft {
     pub(in crate::machine) queue: Option<String>,
 }
 
-/// Requests the decision that a step consists of.
+/// Requests the decision of a step.
 pub(in crate::machine) fn ask_step(run: &mut Run, task: TaskIx) {
-    let plan = Arc::clone(&run.plan);
+    let plan = Arc::clone(run.plan());
     let StepWork::Approve(approve) = &plan.step(task.ix()).work else {
         return;
     };
-    let view = TaskScope { plan: &run.plan, state: &run.state, task: Some(task) };
+    let view = TaskScope { plan: run.plan(), state: run.state(), task: Some(task) };
     let message = approve.message.render(&view);
     let values = approve.show.iter();
     let show = values.map(|(name, value)| Ok((name.to_string(), value.value(&view)?)));
     let question = message.and_then(|message| Ok((message, show.collect::<Result<_, EvalError>>()?)));
     let answer = approve.answer.as_ref().map(|kind| AnswerOptions::of(kind, &view)).transpose();
-    let question = question.map_err(|error| error.to_string());
+    let question = question.map_err(AnswerOptionsError::from);
     let (message, show, answer) = match question.and_then(|(message, show)| Ok((message, show, answer?))) {
         Ok(question) => question,
         Err(error) => {
-            let end = TaskCompletion::unstartable(error);
+            let end = TaskCompletion::unstartable(error.to_string());
             return run.then(FollowUp::EndTask { task, completion: end });
         }
     };
@@ -98,12 +100,12 @@ pub(in crate::machine) fn ask_people(
 
 /// Returns the values shown with a request about a task or the run.
 fn shown_values(run: &Run, task: Option<TaskIx>, point: GatePoint) -> JsonObject {
-    let record = task.and_then(|task| run.state.task_record(task));
+    let record = task.and_then(|task| run.state().task_record(task));
     let mut show = JsonObject::new();
     match point {
-        GatePoint::Start => show.insert("params".into(), run.state.params.clone().into()),
+        GatePoint::Start => show.insert("params".into(), run.state().params().clone().into()),
         GatePoint::Leave => record
-            .and_then(|record| record.result.as_ref())
+            .and_then(|record| record.result())
             .and_then(|result| show.insert("outputs".into(), result.outputs.clone().into())),
         GatePoint::Publish => show.insert("outputs".into(), scope::plan_outputs(run).0.into()),
         GatePoint::Enter
@@ -113,7 +115,7 @@ fn shown_values(run: &Run, task: Option<TaskIx>, point: GatePoint) -> JsonObject
         | GatePoint::Reply
         | GatePoint::Result => None,
     };
-    if let Some(item) = task.and_then(|task| run.state.item(task)) {
+    if let Some(item) = task.and_then(|task| run.state().item(task)) {
         show.insert("item".into(), item.value.clone());
     }
     show
@@ -122,10 +124,10 @@ fn shown_values(run: &Run, task: Option<TaskIx>, point: GatePoint) -> JsonObject
 /// Ends the attempt of a step that waited for a decision. A refusal is final: the request is
 /// not repeated.
 pub(in crate::machine) fn decide(run: &mut Run, task: TaskIx, exit: WorkExit, outputs: JsonObject) {
-    let Some(live) = run.state.activity(task) else {
+    let Some(live) = run.state().activity(task) else {
         return;
     };
-    let attempt = state::attempt(&run.plan, task, live.attempt);
+    let attempt = state::attempt(run.plan(), task, live.attempt);
     if let WorkExit::Error { reason, failure_class } = &exit {
         let end = TaskCompletion::failure(Standing::Unchecked, Some(*failure_class), reason.clone());
         run.end_attempt(attempt, exit);

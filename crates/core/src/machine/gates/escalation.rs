@@ -10,7 +10,8 @@ use crate::{
             points,
         },
         state::{
-            self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, task_phase::ActivityKind,
+            self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp,
+            parts::task_record::TaskRecord, task_phase::ActivityKind,
         },
         words::{EventKind, GatePoint, RunBlock, Standing, gates_at},
     },
@@ -62,14 +63,14 @@ impl GateBlock {
 
 /// Handles a block: runs its escalations one after the other, until one has had an effect.
 pub(in crate::machine) fn block(run: &mut Run, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
-    let gates = gates_at(&run.plan, task.map(TaskIx::ix), point);
+    let gates = gates_at(run.plan(), task.map(TaskIx::ix), point);
     let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
     // A block of the plan of an escalation stands: the plan is started once.
-    let is_spawned = task.is_some_and(|task| run.plan.step(task.ix()).on_escalation);
+    let is_spawned = task.is_some_and(|task| run.plan().step(task.ix()).on_escalation);
     let Some(gate) = gate.filter(|_| !is_spawned) else {
         return give_up(run, task, point, &block, &block.reason(None));
     };
-    let plan = std::sync::Arc::clone(&run.plan);
+    let plan = std::sync::Arc::clone(run.plan());
     let known = &plan.parts().escalations;
     let named = block.next.take().filter(|name| !block.tried_escalations.contains(name));
     let own = gate.on_block.clone().filter(|_| block.tried_escalations.is_empty());
@@ -112,9 +113,9 @@ fn escalate(
             escalation.fallback.is_none()
         }
         EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
-            let tried = match task.and_then(|task| run.state.task_record(task)) {
-                Some(record) => record.gate_tries,
-                None => run.state.gates.gate_tries,
+            let tried = match task.and_then(|task| run.state().task_record(task)) {
+                Some(record) => record.gate_tries(),
+                None => run.state().gates.gate_tries(),
             };
             let left = tried < escalation.max_retries;
             if left {
@@ -148,7 +149,7 @@ fn spawn_task(
     block: &GateBlock,
     escalation: &Escalation,
 ) -> bool {
-    let step = run.plan.find(&escalation.name).filter(|ix| run.plan.step(*ix).on_escalation);
+    let step = run.plan().find(&escalation.name).filter(|ix| run.plan().step(*ix).on_escalation);
     if step.is_none() || point == GatePoint::Start {
         return false;
     }
@@ -162,7 +163,7 @@ fn spawn_task(
 fn record_escalation(run: &mut Run, task: Option<TaskIx>, block: &GateBlock, escalation: &Escalation) {
     let said = escalation.rephrase.as_ref().or(escalation.message.as_ref());
     run.emit(EventKind::Escalated {
-        task_id: task.map(|task| state::task_id(&run.plan, task)),
+        task_id: task.map(|task| state::task_id(run.plan(), task)),
         gate: block.gate.clone(),
         name: escalation.name.clone(),
         action: escalation.action,
@@ -175,12 +176,12 @@ fn try_again(run: &mut Run, task: Option<TaskIx>, point: GatePoint, reason: &str
     let Some(task) = task else {
         return points::ask_gates(run, None, point, None);
     };
-    let made = run.state.task_record(task).map_or(0, |record| record.attempts);
+    let made = run.state().task_record(task).map_or(0, TaskRecord::attempts);
     let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
     let Some(next) = next else {
-        return run.flight.enqueue(&run.plan, task);
+        return run.enqueue(task);
     };
-    let attempt = state::attempt(&run.plan, task, next);
+    let attempt = state::attempt(run.plan(), task, next);
     run.then(FollowUp::ScheduleAttempt { attempt, reason: reason.to_owned() });
 }
 
@@ -203,7 +204,7 @@ pub(in crate::machine) fn give_up(
         GatePoint::Again if was_refuted(run, task) => Standing::Refuted,
         _ => Standing::Unchecked,
     };
-    let live = run.state.activity(task);
+    let live = run.state().activity(task);
     debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
     let failure_class = if block.failed { EngineFailure::Sensor.class() } else { FailureClass::Logical };
     let end = TaskCompletion::failure(standing, Some(failure_class), reason.to_owned());
@@ -212,7 +213,7 @@ pub(in crate::machine) fn give_up(
 
 /// True if the last attempt of a task failed verification.
 fn was_refuted(run: &Run, task: TaskIx) -> bool {
-    let tries = run.state.task_record(task).and_then(|record| record.history_of_round());
+    let tries = run.state().task_record(task).and_then(|record| record.history_of_round());
     tries.is_some_and(|tries| !tries.failed.is_empty())
 }
 

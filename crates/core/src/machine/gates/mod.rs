@@ -1,9 +1,9 @@
-//! The gates and approvals: who is asked before something goes on, and what an answer means.
+//! The gates and approvals: the questions before work goes on, and the meaning of the answers.
 //!
-//! **Invariant:** what a gate holds back begins only once the fact that lets it is recorded.
+//! **Invariant:** work held back by a gate begins only once its permission is recorded.
 //!
-//! Start at `points`, which asks the gates at a point of the run; `escalation` is what follows from a block, `approvals` makes
-//! the requests to people, and `answers` is what becomes of them.
+//! Start at `points`, the questions to the gates at a point of the run; `escalation` follows a block, `approvals` makes
+//! the requests to people, and `answers` applies the answers.
 
 pub(super) mod answers;
 pub(super) mod approvals;

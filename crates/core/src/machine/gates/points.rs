@@ -16,6 +16,7 @@ use crate::{
             fold::task_end::TaskCompletion,
             follow_up::FollowUp,
             in_flight::TaskRequest,
+            parts::task_record::TaskRecord,
             plan_rules::{bad_outputs, has_gates},
             scope::{self, TaskScope},
             task_phase::ActivityKind,
@@ -28,21 +29,21 @@ use wf_model::{GateLane, JsonObject, StepIx, StepWork, resolve_params};
 
 /// Asks the gates at the start of the run, if there are any.
 pub(in crate::machine) fn gate_start(run: &mut Run) {
-    if has_gates(&run.plan, None, GatePoint::Start) {
+    if has_gates(run.plan(), None, GatePoint::Start) {
         run.enter_phase(RunPhase::Gates);
         ask_gates(run, None, GatePoint::Start, None);
     }
 }
 
-/// Asks the gates at a point; `exchange` is the part of an agent's conversation that they are about.
+/// Asks the gates at a point; `exchange` is the part of an agent's conversation in question.
 pub(in crate::machine) fn ask_gates(
     run: &mut Run,
     task: Option<TaskIx>,
     point: GatePoint,
     exchange: Option<Box<ExchangeQuestion>>,
 ) {
-    let plan = Arc::clone(&run.plan);
-    let view = TaskScope { plan: &plan, state: &run.state, task };
+    let plan = Arc::clone(run.plan());
+    let view = TaskScope { plan: &plan, state: run.state(), task };
     let reads = match task {
         None => JsonObject::new(),
         Some(task) => match scope::work_reads(&view, plan.step(task.ix())) {
@@ -53,21 +54,21 @@ pub(in crate::machine) fn ask_gates(
             }
         },
     };
-    let record = task.and_then(|task| run.state.task_record(task));
-    let result = record.and_then(|record| record.result.as_ref());
+    let record = task.and_then(|task| run.state().task_record(task));
+    let result = record.and_then(TaskRecord::result);
     let outputs = match point {
         GatePoint::Leave => result.map(|result| result.outputs.clone()),
         GatePoint::Publish => Some(scope::plan_outputs(run).0),
         _ => None,
     };
-    let made = record.map_or(0, |record| record.attempts);
-    let live = task.and_then(|task| run.state.activity(task));
+    let made = record.map_or(0, TaskRecord::attempts);
+    let live = task.and_then(|task| run.state().activity(task));
     let question = GateQuestion {
         task_id: task.map(|task| state::task_id(&plan, task)),
         point,
         attempt: live.map_or(0, |live| live.attempt),
         next: (point == GatePoint::Again).then(|| made.saturating_add(1)),
-        item_value: task.and_then(|task| run.state.item(task)).cloned(),
+        item_value: task.and_then(|task| run.state().item(task)).cloned(),
         reads,
         steps: steps_before(run, task),
         outputs: outputs.unwrap_or_default(),
@@ -77,17 +78,17 @@ pub(in crate::machine) fn ask_gates(
     run.push_effect(Effect::Gate(question));
 }
 
-/// Returns the steps that a task depends on, or all steps, as far as they have outputs.
+/// Returns the dependencies of a task, or all steps, as far as they have outputs.
 fn steps_before(run: &Run, task: Option<TaskIx>) -> JsonObject {
     let steps: Vec<StepIx> = match task {
-        Some(task) => run.plan.step(task.ix()).depends_on.clone(),
+        Some(task) => run.plan().step(task.ix()).depends_on.clone(),
         None => run.main_steps().map(StepIx).collect(),
     };
     let mut results = JsonObject::new();
     for ix in steps {
-        if let Some(outputs) = &run.state.step_record(ix.0).outputs {
+        if let Some(outputs) = &run.state().step_record(ix.0).outputs {
             let outputs = serde_json::json!({ "outputs": outputs });
-            results.insert(run.plan.step(ix).id.to_string(), outputs);
+            results.insert(run.plan().step(ix).id.to_string(), outputs);
         }
     }
     results
@@ -117,7 +118,7 @@ pub(in crate::machine) fn on_gates(
     {
         return run.then(FollowUp::EndTask { task, completion: end });
     }
-    if task.is_none() && run.state.is_ending() {
+    if task.is_none() && run.state().is_ending() {
         // A cancelled run publishes nothing, but still cleans up.
         if point == GatePoint::Publish {
             run.then(FollowUp::BeginFinally);
@@ -152,14 +153,14 @@ pub(in crate::machine) fn apply_gate_results(
 
 /// True if exactly these gates are being asked.
 fn awaits_gates(run: &Run, task_id: Option<&TaskId>, task: Option<TaskIx>, point: GatePoint) -> bool {
-    let of_run = |phase| task_id.is_none() && run.state.phase == phase && awaits_no_approval(run);
+    let of_run = |phase| task_id.is_none() && run.state().phase() == phase && awaits_no_approval(run);
     match point {
         GatePoint::Enter | GatePoint::Again => task.is_some_and(|task| {
             let is_asking = matches!(run.flight.request(task), Some(TaskRequest::Gates { .. }));
             is_asking && run.entry(task) == Some(point)
         }),
         GatePoint::Leave => {
-            let live = task.and_then(|task| run.state.activity(task));
+            let live = task.and_then(|task| run.state().activity(task));
             live.is_some_and(|live| live.doing == ActivityKind::Leaving)
         }
         // They are answered for one call.
@@ -171,22 +172,21 @@ fn awaits_gates(run: &Run, task_id: Option<&TaskId>, task: Option<TaskIx>, point
 
 /// True if no approval is pending for the run, and no gate blocks it.
 fn awaits_no_approval(run: &Run) -> bool {
-    let asks = run.state.gates.asks.values();
-    let of_run = asks.filter(|pending| pending.task.is_none()).count();
-    of_run == 0 && run.state.gates.blocked.is_none() && run.state.started.is_some()
+    let gates = &run.state().gates;
+    gates.requests_of(None).next().is_none() && !gates.is_blocked() && run.has_begun()
 }
 
 /// Lets a task or the run pass its gates.
 fn pass_gates(run: &mut Run, task: Option<TaskIx>, point: GatePoint, rewritten: JsonObject) {
     if let Some(reason) = bad_rewrite(run, task, point, &rewritten) {
-        let gate = gates_at(&run.plan, task.map(TaskIx::ix), point).last();
+        let gate = gates_at(run.plan(), task.map(TaskIx::ix), point).last();
         if let Some(gate) = gate.map(|gate| gate.id.clone()) {
             let block = GateBlock::new(gate, reason);
             escalation::give_up(run, task, point, &block, &block.reason(None));
         }
         return;
     }
-    let task_id = task.map(|task| state::task_id(&run.plan, task));
+    let task_id = task.map(|task| state::task_id(run.plan(), task));
     run.emit(EventKind::GatesPassed { task_id, point, rewritten });
     match (point, task) {
         (GatePoint::Enter | GatePoint::Again, Some(task)) => timers::renew_queue_timer(run, task),
@@ -205,7 +205,7 @@ fn bad_rewrite(run: &Run, task: Option<TaskIx>, point: GatePoint, rewritten: &Js
             let Some(params) = message.as_object() else {
                 return Some("rewritten parameters are not an object".into());
             };
-            let resolved = resolve_params(&run.plan.parts().params, params);
+            let resolved = resolve_params(&run.plan().parts().params, params);
             let bad = resolved.err()?;
             Some(format!("rewritten parameters are invalid: {}", bad.problems.join("; ")))
         }
@@ -214,14 +214,14 @@ fn bad_rewrite(run: &Run, task: Option<TaskIx>, point: GatePoint, rewritten: &Js
             let Some(outputs) = response.as_object() else {
                 return Some("rewritten outputs are not an object".into());
             };
-            let bad = bad_outputs(run.plan.step(task?.ix()), outputs)?;
+            let bad = bad_outputs(run.plan().step(task?.ix()), outputs)?;
             Some(format!("rewritten outputs are invalid: {bad}"))
         }
         GatePoint::Enter | GatePoint::Again => {
             let args = rewritten.get("tool_args")?;
             let words = args.as_array().filter(|words| !words.is_empty());
             let texts = words.is_some_and(|words| words.iter().all(Value::is_string));
-            let exec = matches!(run.plan.step(task?.ix()).work, StepWork::Exec(_));
+            let exec = matches!(run.plan().step(task?.ix()).work, StepWork::Exec(_));
             let reason = match (exec, texts) {
                 (true, true) => return None,
                 (true, false) => "rewritten program and arguments are not a list of strings",
@@ -236,7 +236,7 @@ fn bad_rewrite(run: &Run, task: Option<TaskIx>, point: GatePoint, rewritten: &Js
             let Some(outputs) = response.as_object() else {
                 return Some("rewritten outputs are not an object".into());
             };
-            let bad = run.plan.parts().outputs.iter().find_map(|output| {
+            let bad = run.plan().parts().outputs.iter().find_map(|output| {
                 let name = output.name.as_str();
                 match outputs.get(name) {
                     None => Some(format!("`{name}` is missing")),

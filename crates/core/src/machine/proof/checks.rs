@@ -10,6 +10,7 @@ use crate::machine::{
         self, Run, TaskIx,
         fold::task_end::TaskCompletion,
         follow_up::FollowUp,
+        parts::task_record::TaskRecord,
         plan_rules::{of_phase, standing_of},
         requests,
         scope::{self, TaskScope},
@@ -22,8 +23,8 @@ use crate::machine::{
 };
 use wf_model::{ApprovalRequirement, CheckPhase, FailureClass, JsonObject, OnReworkExhausted};
 
-/// Returns the item of a task and the values that its checks read, to check a replayed run again. Without a task: the values
-/// that the plan's own checks read. `None` if a value is missing, or there is no such task.
+/// Returns the item of a task and the values read by its checks, to check a replayed run again. Without a task: the values
+/// read by the plan's own checks. `None` if a value is missing, or there is no such task.
 pub(in crate::machine) fn read_by_checks(
     run: &Run,
     task_id: Option<&TaskId>,
@@ -32,13 +33,13 @@ pub(in crate::machine) fn read_by_checks(
         Some(task_id) => Some(run.task_ix(task_id)?),
         None => None,
     };
-    let view = TaskScope { plan: &run.plan, state: &run.state, task };
+    let view = TaskScope { plan: run.plan(), state: run.state(), task };
     let checks = match task {
-        Some(task) => &run.plan.step(task.ix()).verify,
-        None => &run.plan.parts().verify,
+        Some(task) => &run.plan().step(task.ix()).verify,
+        None => &run.plan().parts().verify,
     };
     let reads = scope::check_reads(&view, checks).ok()?;
-    let item = task.and_then(|task| run.state.item(task).cloned());
+    let item = task.and_then(|task| run.state().item(task).cloned());
     Some((item, reads))
 }
 
@@ -48,15 +49,15 @@ fn ask_checks(run: &mut Run, task: TaskIx, attempt: Attempt) {
     if run.flight.is_returning(task) {
         return;
     }
-    let plan = std::sync::Arc::clone(&run.plan);
+    let plan = std::sync::Arc::clone(run.plan());
     let checks = &plan.step(task.ix()).verify;
     let Some(phase) = run.phase_of(task) else {
         return complete_verified(run, task);
     };
-    let view = TaskScope { plan: &plan, state: &run.state, task: Some(task) };
+    let view = TaskScope { plan: &plan, state: run.state(), task: Some(task) };
     match scope::check_reads(&view, of_phase(checks, phase)) {
         Ok(reads) => {
-            let item_value = run.state.item(task).cloned();
+            let item_value = run.state().item(task).cloned();
             run.push_effect(Effect::Check { attempt: Some(attempt), phase, item_value, reads });
         }
         Err(error) => {
@@ -116,7 +117,7 @@ fn record_verdicts(run: &mut Run, of: Option<&Attempt>, phase: CheckPhase, verdi
 
 /// Continues after a phase of an attempt: with the next one, or with the end of the task.
 fn after_phase(run: &mut Run, task: TaskIx, attempt: &Attempt, phase: CheckPhase) {
-    let checks = &run.plan.step(task.ix()).verify;
+    let checks = &run.plan().step(task.ix()).verify;
     if CheckPhase::next_phase(Some(phase), checks).is_none() {
         return complete_verified(run, task);
     }
@@ -130,19 +131,19 @@ fn after_phase(run: &mut Run, task: TaskIx, attempt: &Attempt, phase: CheckPhase
     ask_checks(run, task, attempt);
 }
 
-/// Ends a task whose checks passed, except those that an approver let be ignored.
+/// Ends a task after its passed checks, except those ignored by an approver.
 fn complete_verified(run: &mut Run, task: TaskIx) {
-    let record = run.state.task_record(task);
-    let shows_little = record.is_some_and(|record| record.ignored || record.is_unbounded);
+    let record = run.state().task_record(task);
+    let shows_little = record.is_some_and(TaskRecord::shows_little);
     // A judge inside a nested run is not outvoted by a check around it.
-    let result = record.and_then(|record| record.result.as_ref());
+    let result = record.and_then(TaskRecord::result);
     let nested = result.and_then(|result| result.standing);
     if let Some(file) = result.and_then(|result| result.swapped_file.as_ref()) {
         let reason = swapped_file_text(file);
         let end = TaskCompletion { reason, ..TaskCompletion::success(Standing::Reported) };
         return run.then(FollowUp::EndTask { task, completion: end });
     }
-    let standing = match standing_of(&run.plan.step(task.ix()).verify) {
+    let standing = match standing_of(&run.plan().step(task.ix()).verify) {
         _ if shows_little => Standing::Reported,
         _ if nested == Some(Standing::Plausible) => Standing::Plausible,
         own => own,
@@ -159,8 +160,8 @@ pub(in crate::machine) fn rework(
     failure_class: Option<FailureClass>,
     reason: String,
 ) {
-    let loops = run.plan.step(task.ix()).loops;
-    let used = (run.state.task_record(task)).map_or(0, |record| record.loops_of(phase));
+    let loops = run.plan().step(task.ix()).loops;
+    let used = (run.state().task_record(task)).map_or(0, |record| record.loops_of(phase));
     let has_next = made.checked_add(1).is_some();
     if has_next && used < loops.max {
         let looped = ReworkLoop { phase, number: used + 1, limit: loops.max };
@@ -175,8 +176,8 @@ pub(in crate::machine) fn rework(
 
 /// Asks the approvers whether to go on although a phase failed.
 fn ask_to_ignore(run: &mut Run, task: TaskIx, phase: CheckPhase, used: u32) {
-    let record = run.state.task_record(task);
-    let failed = record.and_then(|record| record.tries.as_ref());
+    let record = run.state().task_record(task);
+    let failed = record.and_then(TaskRecord::history);
     let failed = failed.map_or(&[][..], |tries| &tries.failed);
     let lines = failed.iter().map(|unmet| (unmet.criterion.to_string(), unmet.describe().into()));
     let show: JsonObject = lines.collect();
@@ -189,23 +190,23 @@ fn ask_to_ignore(run: &mut Run, task: TaskIx, phase: CheckPhase, used: u32) {
     let mut ask = requests::draft(run, Some(task), message, &ApprovalRequirement::default());
     if task.item.is_none() {
         // The approval is for the files that were checked.
-        ask.covers_steps.push(run.plan.step(task.ix()).id.clone());
+        ask.covers_steps.push(run.plan().step(task.ix()).id.clone());
     }
     requests::open(run, ApprovalRequest { phase: Some(phase), show, ..ask });
 }
 
 /// Goes on with an attempt although a phase failed: an approver let it be ignored.
 pub(in crate::machine) fn on_phase_ignored(run: &mut Run, task: TaskIx, phase: CheckPhase) {
-    if let Some(live) = run.state.activity(task) {
-        let attempt = state::attempt(&run.plan, task, live.attempt);
+    if let Some(live) = run.state().activity(task) {
+        let attempt = state::attempt(run.plan(), task, live.attempt);
         after_phase(run, task, &attempt, phase);
     }
 }
 
-/// Ends a task with a failed phase that no approver let be ignored.
+/// Ends a task with a failed phase, not ignored by any approver.
 pub(in crate::machine) fn on_phase_not_ignored(run: &mut Run, task: TaskIx, phase: CheckPhase, no: &str) {
-    let record = run.state.task_record(task);
-    let tries = record.and_then(|record| record.tries.as_ref());
+    let record = run.state().task_record(task);
+    let tries = record.and_then(TaskRecord::history);
     let failure_class = tries.and_then(|tries| tries.failure_class);
     let found = tries.and_then(|tries| tries.failed.first()).map(FailedCheck::describe);
     let found = found.unwrap_or_else(|| format!("`{}` failed", phase.as_str()));
@@ -216,14 +217,14 @@ pub(in crate::machine) fn on_phase_not_ignored(run: &mut Run, task: TaskIx, phas
 
 /// Applies the rulings of a phase of the plan's own checks.
 pub(in crate::machine) fn on_plan_verdicts(run: &mut Run, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
-    let is_expected = run.state.phase == RunPhase::Verify && run.state.proof.judged.is_none();
+    let is_expected = run.state().phase() == RunPhase::Verify && run.state().proof.judged().is_none();
     if !is_expected || phase != run.own_phase() {
         return;
     }
     record_verdicts(run, None, phase, verdicts);
-    let refuted = run.state.proof.judged == Some(false);
-    let next = CheckPhase::next_phase(Some(phase), &run.plan.parts().verify);
-    if refuted || next.is_none() || run.state.is_ending() {
+    let refuted = run.state().proof.is_refuted();
+    let next = CheckPhase::next_phase(Some(phase), &run.plan().parts().verify);
+    if refuted || next.is_none() || run.state().is_ending() {
         return run.then(FollowUp::JudgeRound);
     }
     let attempt = None;
@@ -233,11 +234,11 @@ pub(in crate::machine) fn on_plan_verdicts(run: &mut Run, phase: CheckPhase, ver
 
 /// Continues with an attempt whose work has passed its gates, or has none.
 pub(in crate::machine) fn confirm_result(run: &mut Run, task: TaskIx) {
-    let Some(live) = run.state.activity(task) else {
+    let Some(live) = run.state().activity(task) else {
         return;
     };
-    let attempt = state::attempt(&run.plan, task, live.attempt);
-    let standing = run.state.task_record(task).and_then(|record| record.result.as_ref()?.standing);
+    let attempt = state::attempt(run.plan(), task, live.attempt);
+    let standing = run.state().task_record(task).and_then(|record| record.result()?.standing);
     confirm_work(run, task, attempt, standing);
 }
 
@@ -248,7 +249,7 @@ pub(in crate::machine) fn confirm_work(
     attempt: Attempt,
     standing: Option<Standing>,
 ) {
-    if run.plan.step(task.ix()).verify.is_empty() {
+    if run.plan().step(task.ix()).verify.is_empty() {
         let cached = attempt.attempt == 0;
         let standing = standing.filter(|_| !cached).unwrap_or(Standing::Reported);
         run.then(FollowUp::EndTask { task, completion: TaskCompletion::success(standing) });
@@ -262,9 +263,9 @@ pub(in crate::machine) fn confirm_work(
 
 /// Requests the plan's own checks.
 pub(in crate::machine) fn check_plan(run: &mut Run) {
-    let view = TaskScope { plan: &run.plan, state: &run.state, task: None };
+    let view = TaskScope { plan: run.plan(), state: run.state(), task: None };
     let phase = run.own_phase();
-    let checks = of_phase(&run.plan.parts().verify, phase);
+    let checks = of_phase(&run.plan().parts().verify, phase);
     let reads = scope::check_reads(&view, checks).unwrap_or_default();
     run.push_effect(Effect::Check { attempt: None, phase, item_value: None, reads });
 }

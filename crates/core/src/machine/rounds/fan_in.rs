@@ -28,7 +28,7 @@ use crate::{
 use wf_base::name::Name;
 use wf_model::{OnStuck, StepIx, StepWork};
 
-/// Judges the round that has ended, once. The run is published, unless it is not at its end: another round follows, or
+/// Judges the ended round, once. The run is published, unless it is not at its end: another round follows, or
 /// a planner or people are asked first.
 pub(in crate::machine) fn judge_round(run: &mut Run) {
     if !goes_on_after_round(run) {
@@ -36,10 +36,10 @@ pub(in crate::machine) fn judge_round(run: &mut Run) {
     }
 }
 
-/// Records the round that has ended, once. True if the run is not at its end.
+/// Records the ended round, once. True if the run is not at its end.
 fn goes_on_after_round(run: &mut Run) -> bool {
-    let over = run.state.is_closing() || run.state.gates.blocked.is_some();
-    if over || run.state.control.closed {
+    let over = run.state().is_closing() || run.state().gates.is_blocked();
+    if over || run.state().control.is_round_judged() {
         return false;
     }
     let Some((measured, mut round)) = evaluate_round(run) else {
@@ -61,24 +61,24 @@ fn goes_on_after_round(run: &mut Run) -> bool {
     }
     let goes_on = round.goes_on();
     if goes_on {
-        run.turn.effects.retain(|effect| !effect.prepares());
+        run.drop_preparations();
     }
     run.emit(EventKind::RoundCompleted(Box::new(round)));
     goes_on
 }
 
-/// Measures the round that has ended and determines what would follow; `None` for a plan
+/// Measures the ended round and determines the next one; `None` for a plan
 /// without rounds. Repeated while a planner is asked, it returns the same.
 pub(in crate::machine) fn evaluate_round(run: &Run) -> Option<(RoundMeasurement, Round)> {
-    let replan = run.plan.parts().replan.as_ref()?;
+    let replan = run.plan().parts().replan.as_ref()?;
     let measured = measure::measure(run);
-    let began = run.state.started.unwrap_or(run.now);
-    let control = &run.state.control;
-    let ended = control.planning.as_ref().map(|planning| planning.since);
-    let took = ended.unwrap_or(run.now).since(began);
-    let measures = measured.measures(replan, control.replans, took);
-    let solved = ggs::solve(replan, measures, control.past);
-    let spent = control.replans >= replan.max_replans;
+    let began = run.state().started().unwrap_or(run.now());
+    let control = &run.state().control;
+    let ended = control.planner_call().map(|planning| planning.since);
+    let took = ended.unwrap_or(run.now()).since(began);
+    let measures = measured.measures(replan, control.replans(), took);
+    let solved = ggs::solve(replan, measures, control.previous_round());
+    let spent = control.replans() >= replan.max_replans;
     let mut round = round(run, solved, &measured);
     round.rationale = solved.rationale(replan);
     if solved.directive == Directive::Success && measure::has_unchecked_criteria(run) {
@@ -102,26 +102,26 @@ pub(in crate::machine) fn evaluate_round(run: &Run) -> Option<(RoundMeasurement,
     Some((measured, round))
 }
 
-/// Returns a step that people decide about and that failed: they said no, or did not answer in time, or could not be
+/// Returns a failed decision of people: they said no, or did not answer in time, or could not be
 /// asked.
 fn unapproved_step<'a>(run: &'a Run, measured: &RoundMeasurement) -> Option<&'a Name> {
-    let failing = measured.failing.iter().map(|failed| run.base.step(StepIx(failed.step)));
+    let failing = measured.failing.iter().map(|failed| run.base().step(StepIx(failed.step)));
     let mut decisions = failing.filter(|step| matches!(step.work, StepWork::Approve(_)));
     decisions.next().map(|step| &step.id)
 }
 
 /// Returns the record of a round before anything is done about it.
 pub(in crate::machine) fn round(run: &Run, solved: SolverOutcome, measured: &RoundMeasurement) -> Round {
-    let control = &run.state.control;
+    let control = &run.state().control;
     Round {
-        round: control.rounds.saturating_add(1),
+        round: control.rounds().saturating_add(1),
         solved,
-        previous: control.previous,
+        previous: control.last_directive(),
         checks: measured.criteria(),
         failed_check: measured.first.clone(),
         failure_class: measured.failure_class(),
-        blocked_tools: control.blocked_tools.iter().cloned().collect(),
-        blocked_targets: control.blocked_targets.iter().cloned().collect(),
+        blocked_tools: control.blocked_tools().iter().cloned().collect(),
+        blocked_targets: control.blocked_targets().iter().cloned().collect(),
         alternatives: Vec::new(),
         changes: Vec::new(),
         reopened: Vec::new(),
@@ -131,7 +131,7 @@ pub(in crate::machine) fn round(run: &Run, solved: SolverOutcome, measured: &Rou
     }
 }
 
-/// Blocks what failed, and chooses other alternatives; if there are none, the run is stuck.
+/// Blocks the failed actuators, and chooses other alternatives; if there are none, the run is stuck.
 fn redirect(run: &Run, measured: &RoundMeasurement, round: &mut Round) {
     let directive = round.solved.directive;
     let mut blocked = tool_choice::blocked_by_rounds(run);
@@ -153,7 +153,7 @@ fn redirect(run: &Run, measured: &RoundMeasurement, round: &mut Round) {
         // Every step passes, but not the plan as a whole: the last step that did something and
         // has another alternative changes, since the least depends on it.
         let steps = run.main_steps().rev();
-        let did = |step: &u32| run.state.step_record(*step).state == StepState::Succeeded;
+        let did = |step: &u32| run.state().step_record(*step).state == StepState::Succeeded;
         let changed = steps.filter(did).find_map(|step| {
             let mut more = blocked.clone();
             rule_out(run, step, cause, directive, &mut more);
@@ -190,8 +190,8 @@ pub(in crate::machine) fn rule_out(
     directive: Directive,
     blocked: &mut BlockedActuators,
 ) {
-    let written = run.base.step(StepIx(step));
-    let way = run.state.control.alternative_of(step) as usize;
+    let written = run.base().step(StepIx(step));
+    let way = run.state().control.alternative_of(step) as usize;
     if way == 0 && written.is_open() {
         return;
     }
@@ -215,26 +215,26 @@ fn change(
     directive: Directive,
     blocked: &BlockedActuators,
 ) -> Option<AlternativeSwitch> {
-    let control = &run.state.control;
-    let written = run.base.step(StepIx(step));
-    let bounds = ChoiceConstraints { blocked, used: &tools_used(run), advice: &control.advice };
+    let control = &run.state().control;
+    let written = run.base().step(StepIx(step));
+    let bounds = ChoiceConstraints { blocked, used: &tools_used(run), advice: control.advice() };
     let now = control.alternative_of(step);
     let (way, kind) = choose(written, now, &control.tried_alternatives(step), directive, &bounds)?;
     Some(change_to(run, step, way, kind))
 }
 
-/// Returns the change of a step to the alternative that was added last.
+/// Returns the change of a step to its last added alternative.
 fn change_to_last(run: &Run, step: u32) -> AlternativeSwitch {
-    let written = run.base.step(StepIx(step));
+    let written = run.base().step(StepIx(step));
     let last = u32::try_from(written.alternative_count() - 1).unwrap_or(u32::MAX);
-    let now = run.state.control.alternative_of(step);
+    let now = run.state().control.alternative_of(step);
     let kind = kind(written, now, last, &tools_used(run));
     change_to(run, step, last, kind)
 }
 
 pub(in crate::machine) fn change_to(run: &Run, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
-    let written = run.base.step(StepIx(step));
-    let now = run.state.control.alternative_of(step);
+    let written = run.base().step(StepIx(step));
+    let now = run.state().control.alternative_of(step);
     AlternativeSwitch {
         step: written.id.clone(),
         kind,
@@ -247,17 +247,17 @@ pub(in crate::machine) fn change_to(run: &Run, step: u32, way: u32, kind: Direct
 
 /// Returns the tools used in this run.
 pub(in crate::machine) fn tools_used(run: &Run) -> BTreeSet<String> {
-    let steps = (0_u32..).zip(run.base.steps());
+    let steps = (0_u32..).zip(run.base().steps());
     let begun = steps.filter(|(step, _)| has_run(run, *step));
     let tools = begun.flat_map(|(number, step)| {
-        let ways = run.state.control.tried_alternatives(number).into_iter();
+        let ways = run.state().control.tried_alternatives(number).into_iter();
         ways.map(|way| step.tool(way as usize))
     });
     tools.collect()
 }
 
 fn has_run(run: &Run, step: u32) -> bool {
-    run.state.step_record(step).tasks().any(|(_, task)| task.attempts > 0)
+    run.state().step_record(step).tasks().any(|(_, task)| task.attempts() > 0)
 }
 
 /// Returns the steps that run again, in plan order: those that failed, were not reached or
@@ -265,17 +265,17 @@ fn has_run(run: &Run, step: u32) -> bool {
 fn steps_to_reopen(run: &Run, measured: &RoundMeasurement, changes: &[AlternativeSwitch]) -> Vec<Name> {
     let failing = measured.failing.iter().map(|failed| failed.step);
     let changed = changes.iter();
-    let changed = changed.filter_map(|change| Some(run.plan.find(change.step.as_str())?.0));
+    let changed = changed.filter_map(|change| Some(run.plan().find(change.step.as_str())?.0));
     let mut open: Vec<u32> = failing.chain(changed).chain(measured.unreached.iter().copied()).collect();
     let mut again: BTreeSet<u32> = BTreeSet::new();
     while let Some(step) = open.pop() {
         if again.insert(step) {
-            let dependents = run.plan.dependents(StepIx(step)).iter();
+            let dependents = run.plan().dependents(StepIx(step)).iter();
             open.extend(dependents.map(|ix| ix.0));
         }
     }
     let names = again.into_iter();
-    names.map(|step| run.plan.step(StepIx(step)).id.clone()).collect()
+    names.map(|step| run.plan().step(StepIx(step)).id.clone()).collect()
 }
 
 /// True if nothing of a round is evidence about the work, and no other way is left past what failed: it is not judged.
@@ -289,12 +289,12 @@ fn shows_nothing(round: &Round) -> bool {
 fn steps_to_escalate(run: &Run, measured: &RoundMeasurement) -> Vec<Name> {
     let failed = measured.failing.iter().map(|failed| TaskIx { step: failed.step, item: None });
     let can_be_guided = |task: &TaskIx| {
-        let step = run.plan.step(task.ix());
+        let step = run.plan().step(task.ix());
         let guided = step.on_stuck == OnStuck::Escalate && matches!(step.work, StepWork::Agent(_));
         guided && run.begun_this_round(task.step) && help::may_replan(run, *task)
     };
     if !failed.clone().all(|task| can_be_guided(&task)) || !budget_limits::allows_attempt(run) {
         return Vec::new();
     }
-    failed.map(|task| run.plan.step(task.ix()).id.clone()).collect()
+    failed.map(|task| run.plan().step(task.ix()).id.clone()).collect()
 }

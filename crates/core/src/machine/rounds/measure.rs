@@ -10,15 +10,15 @@ use crate::{
             Run, TaskIx,
             budget_limits::is_of_budget,
             machine_state::StepRecord,
+            parts::task_record::TaskRecord,
             scope::{self, TaskScope},
-            task_record::TaskRecord,
         },
         words::{CriteriaCount, FailureTally, RoundFailureClass, StepState},
     },
 };
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
-/// A step that failed in a round.
+/// A failed step of a round.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::machine) struct FailedStep {
     pub(in crate::machine) step: u32,
@@ -35,7 +35,7 @@ impl FailedStep {
     }
 }
 
-/// A task of a step that failed.
+/// A task of a failed step.
 struct MeasuredTask<'a> {
     ix: StepIx,
     place: &'a TaskRecord,
@@ -69,14 +69,14 @@ impl StepFailures {
 pub(in crate::machine) struct RoundMeasurement {
     /// The weight of the failed criteria.
     weight: f64,
-    /// The number of criteria, and the number of those that failed.
+    /// The number of criteria, and of failed ones.
     of: u32,
     unmet: u32,
     failures: FailureTally,
     /// The first failed criterion.
     pub(in crate::machine) first: Option<String>,
     pub(in crate::machine) failing: Vec<FailedStep>,
-    /// The steps that were not reached.
+    /// The unreached steps.
     pub(in crate::machine) unreached: Vec<u32>,
 }
 
@@ -106,7 +106,7 @@ impl RoundMeasurement {
         }
     }
 
-    /// Returns the number of criteria that pass.
+    /// Returns the number of passing criteria.
     pub(in crate::machine) fn criteria(&self) -> CriteriaCount {
         CriteriaCount { passed: self.of.saturating_sub(self.unmet), total: self.of }
     }
@@ -121,7 +121,7 @@ impl RoundMeasurement {
     }
 }
 
-/// Measures the round that has ended. Criteria of steps that were not reached count as failed,
+/// Measures the ended round. Criteria of unreached steps count as failed,
 /// without a failure class; steps skipped by rule or with a tolerated failure do not count, nor do open steps without
 /// checks, and neither do the plan's own criteria before they were checked once.
 ///
@@ -129,13 +129,13 @@ impl RoundMeasurement {
 /// order in which they came.
 pub(in crate::machine) fn measure(run: &Run) -> RoundMeasurement {
     let mut measured = RoundMeasurement::default();
-    let mut excused = vec![false; run.state.steps.len()];
-    for ix in run.plan.order() {
-        if run.plan.is_finally(ix) {
+    let mut excused = vec![false; run.plan().steps().len()];
+    for ix in run.plan().order() {
+        if run.plan().is_finally(ix) {
             continue;
         }
-        let record = run.state.step_record(ix.0);
-        let mut needs = run.plan.step(ix).depends_on.iter();
+        let record = run.state().step_record(ix.0);
+        let mut needs = run.plan().step(ix).depends_on.iter();
         let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
         let inherited = hangs && !run.asks_status(ix.0);
         let excuses = inherited || skipped_by_rule(run, ix);
@@ -153,26 +153,26 @@ pub(in crate::machine) fn measure(run: &Run) -> RoundMeasurement {
 
 /// True if a step was skipped because of its own condition or by the user's choice.
 fn skipped_by_rule(run: &Run, ix: StepIx) -> bool {
-    let record = run.state.step_record(ix.0);
-    if run.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
+    let record = run.state().step_record(ix.0);
+    if run.state().is_left_out(ix.0) {
         return true;
     }
-    let Some(when) = &run.plan.step(ix).when else {
+    let Some(when) = &run.plan().step(ix).when else {
         return false;
     };
     let view =
-        TaskScope { plan: &run.plan, state: &run.state, task: Some(TaskIx { step: ix.0, item: None }) };
+        TaskScope { plan: run.plan(), state: run.state(), task: Some(TaskIx { step: ix.0, item: None }) };
     record.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
 }
 
 /// True if a step ended and there was nothing to do and nothing to check.
 fn did_nothing(run: &Run, ix: StepIx, record: &StepRecord) -> bool {
-    let step = run.plan.step(ix);
+    let step = run.plan().step(ix);
     step.is_open() && step.verify.is_empty() && record.state == StepState::Succeeded
 }
 
 fn measure_step(run: &Run, ix: StepIx, record: &StepRecord, measured: &mut RoundMeasurement) {
-    let step = run.plan.step(ix);
+    let step = run.plan().step(ix);
     let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
     let Some(places) = places(run, ix, record) else {
         // The step was not reached.
@@ -196,14 +196,14 @@ fn measure_step(run: &Run, ix: StepIx, record: &StepRecord, measured: &mut Round
     }
 }
 
-/// Returns the tasks of a step that was reached, except those that the user left out.
+/// Returns the tasks of a reached step, except those left out by the user.
 fn places<'a>(run: &'a Run, ix: StepIx, record: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
     let Some(many) = &record.many else {
         let reached = matches!(record.state, StepState::Succeeded | StepState::Failed);
         return reached.then(|| vec![&record.once]);
     };
     let all = many.items.iter().zip(&many.records);
-    let chosen = all.filter(|(item, _)| !run.state.is_deselected(ix.0, &item.key));
+    let chosen = all.filter(|(item, _)| !run.state().is_deselected(ix.0, &item.key));
     let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
     let well = |place: &&TaskRecord| place.ended() == Some(StepState::Succeeded);
     let reached = match record.state {
@@ -215,14 +215,14 @@ fn places<'a>(run: &'a Run, ix: StepIx, record: &'a StepRecord) -> Option<Vec<&'
     reached.then_some(chosen)
 }
 
-/// Returns the number of tasks of a step that was not reached, as far as it is known.
+/// Returns the number of tasks of an unreached step, as far as it is known.
 fn expected(run: &Run, ix: StepIx) -> u32 {
-    let count = match &run.plan.step(ix).fan {
+    let count = match &run.plan().step(ix).fan {
         StepRepetition::List(items) => items.len(),
         StepRepetition::Matrix(rows) => rows.len(),
         StepRepetition::Once | StepRepetition::Each(_) => 1,
     };
-    let chosen = run.state.left.get(&ix.0).map(Vec::len);
+    let chosen = run.state().chosen_items(ix.0);
     let count = chosen.map_or(count, |chosen| count.min(chosen));
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
@@ -236,7 +236,7 @@ fn measure_place(
     failures: &mut StepFailures,
 ) {
     let MeasuredTask { ix, place, record } = *task;
-    let step = run.plan.step(ix);
+    let step = run.plan().step(ix);
     let ended = if record.many.is_some() { place.ended() } else { Some(record.state) };
     match ended {
         Some(StepState::Succeeded) => return,
@@ -254,16 +254,16 @@ fn measure_place(
         let inside = place.history_of_round().and_then(|tries| tries.inside);
         match inside {
             Some(inside) => measured.failures.add_all(inside),
-            None => measured.failures.add(place.failure_class),
+            None => measured.failures.add(place.failure_class()),
         }
         let exit = place.history_of_round().and_then(|tries| tries.exit.as_deref());
         failures.work |= !exit.is_some_and(is_of_budget);
-        return failures.note(place.failure_class);
+        return failures.note(place.failure_class());
     };
     let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
     let unasked = count_unchecked(&step.verify, step.verify.iter().filter(failed));
     for one in unmet {
-        let weight = run.state.control.weight(Some(ix.0), &one.criterion);
+        let weight = run.state().control.weight(Some(ix.0), &one.criterion);
         measured.add_failure(weight, 1, || format!("{}: {}", step.id, one.criterion));
         measured.failures.add(one.failure_class);
         failures.note(one.failure_class);
@@ -271,18 +271,18 @@ fn measure_place(
     measured.add_failure(f64::from(unasked), unasked, || format!("{}: not reached", step.id));
 }
 
-/// True if the plan has criteria of its own that were not checked in this round.
+/// True if the plan has unchecked criteria of its own in this round.
 pub(in crate::machine) fn has_unchecked_criteria(run: &Run) -> bool {
-    !run.plan.parts().verify.is_empty() && run.state.proof.judged.is_none()
+    !run.plan().parts().verify.is_empty() && run.state().proof.judged().is_none()
 }
 
 fn measure_plan(run: &Run, measured: &mut RoundMeasurement) {
-    let criteria = &run.plan.parts().verify;
-    if !run.state.control.opened {
+    let criteria = &run.plan().parts().verify;
+    if !run.state().control.counts_plan_criteria() {
         return;
     }
     measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
-    if run.state.proof.judged.is_none() {
+    if run.state().proof.judged().is_none() {
         let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
         if let Some(first) = criteria.first() {
             let name = || format!("plan: {}", first.name);
@@ -290,11 +290,11 @@ fn measure_plan(run: &Run, measured: &mut RoundMeasurement) {
         }
         return;
     }
-    let refuted = &run.state.proof.refuted;
+    let refuted = run.state().proof.refuted_criteria();
     let failed = |check: &&Check| refuted.iter().any(|one| one.criterion == check.name);
     let later = count_unchecked(criteria, criteria.iter().filter(failed));
     for one in refuted {
-        let weight = run.state.control.weight(None, &one.criterion);
+        let weight = run.state().control.weight(None, &one.criterion);
         measured.add_failure(weight, 1, || format!("plan: {}", one.criterion));
         measured.failures.add(one.failure_class);
     }

@@ -25,8 +25,8 @@ pub(in crate::machine) fn apply_memory_advice(
     intent: Option<IntentAdvice>,
 ) {
     let nothing = advice.is_empty() && intent.is_none();
-    let rounds = run.plan.parts().replan.is_some();
-    if nothing || !rounds && !run.plan.guides_agents() {
+    let rounds = run.plan().parts().replan.is_some();
+    if nothing || !rounds && !run.plan().guides_agents() {
         return;
     }
     let steps = run.main_steps().filter(|_| rounds);
@@ -35,9 +35,9 @@ pub(in crate::machine) fn apply_memory_advice(
 }
 
 fn begins_otherwise(run: &Run, step: u32, advice: &[ToolAdvice]) -> Option<AlternativeSwitch> {
-    let written = run.base.step(StepIx(step));
+    let written = run.base().step(StepIx(step));
     // A step reused from an earlier run uses no alternative.
-    let over = run.state.step_record(step).state.is_final();
+    let over = run.state().step_record(step).state.is_final();
     if over || !is_avoided(advice, written, 0) {
         return None;
     }
@@ -59,21 +59,21 @@ pub(in crate::machine) fn round_observations(
     let failing = measured.failing.iter().filter(|failed| begun(failed.step));
     let failing = failing.map(|failed| used_alternative(run, failed.step, Some(failed.cause)));
     let accepted = matches!(directive, Directive::Accept | Directive::Success);
-    let others = run.state.control.ways.iter();
+    let others = run.state().control.alternatives().iter();
     let others = others.filter(|(step, way)| {
-        let has_succeeded = run.state.step_record(**step).state == StepState::Succeeded;
+        let has_succeeded = run.state().step_record(**step).state == StepState::Succeeded;
         accepted && **way > 0 && has_succeeded && begun(**step)
     });
     failing.chain(others.map(|(step, _)| used_alternative(run, *step, None))).collect()
 }
 
-/// Returns what a run around this one learns from it: of its last round.
+/// Returns the findings of its last round for a run around it.
 pub(in crate::machine) fn findings(run: &Run) -> NestedFindings {
     let calls: BTreeSet<String> = run.main_steps().flat_map(|step| step_calls(run, step)).collect();
-    let has_failed = |step: &u32| run.state.step_record(*step).state == StepState::Failed;
+    let has_failed = |step: &u32| run.state().step_record(*step).state == StepState::Failed;
     let mut failed = run.main_steps().filter(has_failed);
     let of_steps = failed.find_map(|step| step_failed_check(run, step));
-    let of_plan = || run.state.proof.refuted.first().map(|failed| failed.criterion.to_string());
+    let of_plan = || run.state().proof.refuted_criteria().first().map(|failed| failed.criterion.to_string());
     NestedFindings {
         inside: None,
         calls: calls.into_iter().collect(),
@@ -82,23 +82,23 @@ pub(in crate::machine) fn findings(run: &Run) -> NestedFindings {
 }
 
 fn step_failed_check(run: &Run, step: u32) -> Option<String> {
-    run.state.step_record(step).tasks().find_map(|(_, task)| task.failed_check.clone())
+    run.state().step_record(step).tasks().find_map(|(_, task)| task.failed_check().cloned())
 }
 
-/// Returns the calls that a step made in this round; none if nothing of it was begun.
+/// Returns the calls of a step in this round; none if nothing of it was begun.
 fn step_calls(run: &Run, step: u32) -> BTreeSet<String> {
     if !run.begun_this_round(step) {
         return BTreeSet::new();
     }
-    let mut calls = calls_of_work(&run.plan.step(StepIx(step)).work);
-    let tasks = run.state.step_record(step).tasks();
-    calls.extend(tasks.flat_map(|(_, task)| task.calls.iter().cloned()));
+    let mut calls = calls_of_work(&run.plan().step(StepIx(step)).work);
+    let tasks = run.state().step_record(step).tasks();
+    calls.extend(tasks.flat_map(|(_, task)| task.calls().iter().cloned()));
     calls
 }
 
 fn used_alternative(run: &Run, step: u32, failed: Option<RoundFailureClass>) -> UsedAlternative {
-    let written = run.base.step(StepIx(step));
-    let way = run.state.control.alternative_of(step) as usize;
+    let written = run.base().step(StepIx(step));
+    let way = run.state().control.alternative_of(step) as usize;
     UsedAlternative {
         step: written.id.clone(),
         alternative: written.alternative_id(way).cloned(),
@@ -107,6 +107,6 @@ fn used_alternative(run: &Run, step: u32, failed: Option<RoundFailureClass>) -> 
         calls: step_calls(run, step).into_iter().collect(),
         failed_check: failed.and_then(|_| step_failed_check(run, step)),
         failure_class: failed,
-        kind: run.state.control.kinds.get(&step).copied(),
+        kind: run.state().control.change_kind(step),
     }
 }

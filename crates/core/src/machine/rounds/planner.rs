@@ -1,9 +1,9 @@
 //! The planner: a program that is asked for an alternative when another round is ordered and no
 //! declared one is left (artoo v0.8, R2 and R7; Silas 19.5.3).
 //!
-//! The round stays open in the meantime. The answer is checked against what is blocked and against
-//! what the step may reach; it becomes a child of the plan or is refused, and is recorded either
-//! way. The planner is asked at most once for a round, and once more if its answer used what is forbidden.
+//! The round stays open in the meantime. The answer is checked against the blocked actuators and against
+//! the reach of the step; it becomes a child of the plan or is refused, and is recorded either
+//! way. The planner is asked at most once for a round, and once more after an answer with a forbidden use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::{
             request::{self, digest},
             restrictions::{self, PlannerLimits},
         },
-        state::{Run, control::ProposalDecision, plan_rules::extend_plan},
+        state::{Run, parts::control::ProposalDecision, plan_rules::extend_plan},
         words::{
             Effect, EventKind, PlanReply, PlannerRejection, ProposedAlternative, Round, StepState,
             reason::truncate_reason,
@@ -42,12 +42,12 @@ type PlannerProposal = (BTreeMap<Name, ProposedAlternative>, String);
 /// The reason why a proposal is refused.
 pub(in crate::machine) struct ProposalRefusal {
     reason: String,
-    /// True if it uses what is forbidden.
+    /// True if it uses something forbidden.
     is_forbidden: bool,
 }
 
 impl ProposalRefusal {
-    /// Refuses plans for what they have that their envelopes do not allow.
+    /// Refuses plans for breaches of their envelopes.
     fn of_plans(problems: &[String]) -> Self {
         Self { reason: problems.join("; "), is_forbidden: true }
     }
@@ -62,13 +62,12 @@ impl From<String> for ProposalRefusal {
 /// Asks the planner, if there is one and it has not been asked about this round. True if it is
 /// being asked now.
 pub(in crate::machine) fn consult(run: &mut Run, measured: &RoundMeasurement, round: &mut Round) -> bool {
-    let parts = run.plan.parts();
+    let parts = run.plan().parts();
     // People were asked about it: the planner has nothing to add.
-    let is_escalated =
-        measured.failing.iter().any(|failed| run.state.control.escalated.contains(&failed.step));
+    let is_escalated = measured.failing.iter().any(|failed| run.state().control.is_escalated(failed.step));
     let consults = parts.on_stuck != OnStuck::Abandon && parts.planner.is_some() && !is_escalated;
     let steps = can_change(run, measured);
-    match &run.state.control.planning {
+    match run.state().control.planner_call() {
         None if consults && !steps.is_empty() => {}
         Some(planning) => {
             if let (Some(ProposalDecision::Refused(reason)), Some(stop_reason)) =
@@ -81,10 +80,10 @@ pub(in crate::machine) fn consult(run: &mut Run, measured: &RoundMeasurement, ro
         None => return false,
     }
     let names = steps.iter();
-    let names = names.map(|step| run.base.step(StepIx(*step)).id.clone());
+    let names = names.map(|step| run.base().step(StepIx(*step)).id.clone());
     run.emit(EventKind::PlannerRequested {
         round: round.round,
-        plan_digest: digest(&run.base),
+        plan_digest: digest(run.base()),
         steps: names.collect(),
     });
     ask_planner(run, measured, round.clone());
@@ -96,43 +95,43 @@ fn ask_planner(run: &mut Run, measured: &RoundMeasurement, round: Round) {
     run.push_effect(Effect::Plan { request });
 }
 
-/// Asks again: after a resume, or after an answer that used what is forbidden.
+/// Asks again: after a resume, or after an answer with a forbidden use.
 pub(in crate::machine) fn ask_planner_again(run: &mut Run) {
     if let Some((measured, round)) = fan_in::evaluate_round(run) {
         ask_planner(run, &measured, round);
     }
 }
 
-/// Returns the steps whose work a planner may change: those that are open; and those that failed, or, if none did
-/// and the plan as a whole failed, those that did something.
+/// Returns the steps for a planner to change: the open ones; and the failed ones, or, if none failed
+/// and the plan as a whole did, the successful ones.
 pub(in crate::machine) fn can_change(run: &Run, measured: &RoundMeasurement) -> Vec<u32> {
     let has_failed =
         |step: u32| measured.failing.iter().any(|failed| failed.step == step && failed.may_change());
-    let has_succeeded = |step: u32| run.state.step_record(step).state == StepState::Succeeded;
+    let has_succeeded = |step: u32| run.state().step_record(step).state == StepState::Succeeded;
     let is_at_fault =
         |step: u32| if measured.failing.is_empty() { has_succeeded(step) } else { has_failed(step) };
-    let is_open = |step: u32| run.base.step(StepIx(step)).is_open();
+    let is_open = |step: u32| run.base().step(StepIx(step)).is_open();
     let mut steps: Vec<u32> = run.main_steps().filter(|step| is_at_fault(*step) || is_open(*step)).collect();
     // A wait and a decision of people have no other way.
     let has_ways = |step: &u32| {
-        let work = &run.base.step(StepIx(*step)).work;
+        let work = &run.base().step(StepIx(*step)).work;
         !matches!(work, StepWork::Wait(_) | StepWork::Approve(_))
     };
     steps.retain(has_ways);
     steps
 }
 
-/// Applies the planner's output, or the reason why there is none that counts. One that used what is forbidden is
+/// Applies the planner's output, or the reason why none counts. After a forbidden use, it is
 /// asked once more.
 pub(in crate::machine) fn on_planner_reply(run: &mut Run, reply: PlanReply) {
     let PlanReply { round, again, said, must_not, problems, calls } = reply;
-    let planning = run.state.control.planning.as_ref();
+    let planning = run.state().control.planner_call();
     let was_rejected = planning.is_some_and(|planning| planning.rejected.is_some());
-    let is_expected = round == run.state.control.rounds.saturating_add(1) && again == was_rejected;
+    let is_expected = round == run.state().control.rounds().saturating_add(1) && again == was_rejected;
     if !run.is_planning() || !is_expected {
         return;
     }
-    let proposed = if run.state.is_closing() {
+    let proposed = if run.state().is_closing() {
         Err(ProposalRefusal::from("the run is being cancelled".to_owned()))
     } else {
         let said: Result<String, String> = said.into();
@@ -144,8 +143,8 @@ pub(in crate::machine) fn on_planner_reply(run: &mut Run, reply: PlanReply) {
     };
     match proposed {
         Ok((ways, reason)) => {
-            let parent = digest(&run.base);
-            let plan = digest(&extend_plan(&run.base, &ways));
+            let parent = digest(run.base());
+            let plan = digest(&extend_plan(run.base(), &ways));
             run.emit(EventKind::PlannerAccepted {
                 round,
                 plan_digest: plan,
@@ -167,8 +166,8 @@ pub(in crate::machine) fn on_planner_reply(run: &mut Run, reply: PlanReply) {
     fan_in::judge_round(run);
 }
 
-/// Reads the planner's output, and checks it against what is blocked, what it was asked about
-/// and what the steps may reach.
+/// Reads the planner's output, and checks it against the blocked actuators, the steps in question
+/// and the reach of the steps.
 fn read_proposal(
     run: &Run,
     text: &str,
@@ -192,7 +191,7 @@ fn read_proposal(
         let limits = PlannerLimits { blocked: &blocked, directive: round.solved.directive, must_not };
         let uses = restrictions::forbidden_uses(run, ix, proposal, alternative, &limits);
         is_forbidden |= !uses.is_empty();
-        refused.extend(uses.iter().map(|reason| format!("step `{}`: {reason}", run.base.step(ix).id)));
+        refused.extend(uses.iter().map(|reason| format!("step `{}`: {reason}", run.base().step(ix).id)));
     }
     if !refused.is_empty() {
         return Err(ProposalRefusal { reason: refused.join("; "), is_forbidden });
@@ -200,18 +199,19 @@ fn read_proposal(
     Ok((ways, reason))
 }
 
-/// Returns the alternative that is proposed for a step, if the planner was asked about it.
+/// Returns the alternative proposed for a step, if the planner was asked about it.
 fn read_alternative(
     run: &Run,
     name: &Name,
     proposal: &ProposedAlternative,
     changeable: &[u32],
 ) -> Result<(StepIx, Alternative), String> {
-    let ix = run.base.find(name.as_str()).ok_or("no such step")?;
+    let ix = run.base().find(name.as_str()).ok_or("no such step")?;
     if !changeable.contains(&ix.0) {
         return Err("no alternative was requested for it".into());
     }
-    Ok((ix, proposal.alternative(&run.base, run.base.step(ix))?))
+    let alternative = proposal.alternative(run.base(), run.base().step(ix));
+    Ok((ix, alternative.map_err(|mistake| mistake.to_string())?))
 }
 
 /// Returns the forbidden classes of tools: those used in this run, if the directive says so.
@@ -222,13 +222,13 @@ pub(in crate::machine) fn used_classes(run: &Run, directive: Directive) -> BTree
     fan_in::tools_used(run).iter().map(|tool| tool_class(tool).to_owned()).collect()
 }
 
-/// Returns the steps that a planner gave alternatives for after the round that has ended.
+/// Returns the steps with alternatives of the planner after the ended round.
 pub(in crate::machine) fn steps_given_alternatives(run: &Run) -> Vec<u32> {
-    let planning = run.state.control.planning.as_ref();
+    let planning = run.state().control.planner_call();
     let Some(ProposalDecision::Taken(names)) = planning.and_then(|planning| planning.answer.as_ref()) else {
         return Vec::new();
     };
-    let found = names.iter().filter_map(|name| run.base.find(name.as_str()));
+    let found = names.iter().filter_map(|name| run.base().find(name.as_str()));
     found.map(|ix| ix.0).collect()
 }
 
@@ -268,7 +268,8 @@ fn parse_proposal(text: &str) -> Result<PlannerProposal, String> {
     let (mut ways, mut refused) = (BTreeMap::new(), Vec::new());
     for (name, value) in steps {
         let step = Name::parse(name).map_err(|_| "no such step".to_owned());
-        match step.and_then(|step| Ok((step, ProposedAlternative::read(value)?))) {
+        let proposed = ProposedAlternative::read(value).map_err(|mistake| mistake.to_string());
+        match step.and_then(|step| Ok((step, proposed?))) {
             Ok((step, way)) => drop(ways.insert(step, way)),
             Err(reason) => refused.push(format!("step `{name}`: {reason}")),
         }

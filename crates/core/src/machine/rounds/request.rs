@@ -6,7 +6,7 @@ use crate::{
     agent::{authoring::MemoryCalibration, truncate_briefing},
     machine::{
         rounds::{measure::RoundMeasurement, planner},
-        state::{self, Run, TaskIx, task_record::TaskRecord, tool_choice},
+        state::{self, Run, TaskIx, parts::task_record::TaskRecord, tool_choice},
         words::{
             PlanFailure, PlanRequest, PlanState, PlannerRestrictions, Round,
             requests::{plan_request::REQUEST_VERSION, proposal::sketch},
@@ -31,19 +31,19 @@ pub(in crate::machine) fn digest(plan: &Plan) -> Sha256Digest {
 
 /// Returns the request to a planner about a round after which no declared alternative is left.
 pub(in crate::machine) fn plan_request(run: &Run, measured: &RoundMeasurement, round: Round) -> PlanRequest {
-    let parts = run.base.parts();
+    let parts = run.base().parts();
     let steps = planner::can_change(run, measured).into_iter();
     PlanRequest {
         version: REQUEST_VERSION,
-        plan: PlanState { id: parts.id.clone(), digest: digest(&run.base) },
+        plan: PlanState { id: parts.id.clone(), digest: digest(run.base()) },
         intent: tool_choice::intent(run),
         gap: plan_failures(run, measured),
         must_not: must_not(run, &round),
         should_prefer: tool_choice::preferred_tools(run),
         calibration: MemoryCalibration::default(),
-        rejected: run.state.control.planning.as_ref().and_then(|planning| planning.rejected.clone()),
+        rejected: run.state().control.planner_call().and_then(|planning| planning.rejected.clone()),
         round,
-        history: run.state.control.history.clone(),
+        history: run.state().control.past_rounds().to_vec(),
         steps: steps.map(|step| step_description(run, step)).collect(),
     }
 }
@@ -60,8 +60,8 @@ pub(in crate::machine) fn must_not(run: &Run, round: &Round) -> PlannerRestricti
 
 /// Formats a step as it is done now.
 fn step_description(run: &Run, step: u32) -> Value {
-    let written = run.base.step(StepIx(step));
-    let way = run.state.control.alternative_of(step) as usize;
+    let written = run.base().step(StepIx(step));
+    let way = run.state().control.alternative_of(step) as usize;
     let mut description = written.with_alternative(way).map_or_else(|| json!({}), sketch);
     if let Some(Value::String(briefing)) = description.pointer_mut("/agent/briefing") {
         truncate_briefing(briefing);
@@ -80,12 +80,12 @@ fn step_description(run: &Run, step: u32) -> Value {
 fn plan_failures(run: &Run, measured: &RoundMeasurement) -> Vec<PlanFailure> {
     let mut gap = Vec::new();
     for failed in &measured.failing {
-        for (item, place) in run.state.step_record(failed.step).tasks() {
+        for (item, place) in run.state().step_record(failed.step).tasks() {
             gap.extend(task_failures(run, TaskIx { step: failed.step, item }, place));
         }
     }
     let of_plan = PlanFailure::default();
-    gap.extend(run.state.proof.refuted.iter().map(|failed| of_plan.of_check(failed)));
+    gap.extend(run.state().proof.refuted_criteria().iter().map(|failed| of_plan.of_check(failed)));
     gap
 }
 
@@ -94,7 +94,7 @@ fn task_failures(run: &Run, task: TaskIx, record: &TaskRecord) -> Vec<PlanFailur
         return Vec::new();
     };
     let blank = PlanFailure {
-        step: Some(state::task_id(&run.plan, task).step),
+        step: Some(state::task_id(run.plan(), task).step),
         item: task.item,
         criterion: None,
         expected: String::new(),

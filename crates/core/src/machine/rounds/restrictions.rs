@@ -1,4 +1,4 @@
-//! The tools and targets that a planner must not use, and what of them a proposal uses.
+//! The tools and targets forbidden to a planner, and their uses in a proposal.
 
 use crate::{
     agent::{authoring::CalibrationEntry, first_forbidden},
@@ -21,11 +21,11 @@ pub(in crate::machine) struct PlannerLimits<'a> {
     pub(in crate::machine) blocked: &'a BlockedActuators,
     /// The directive of the round.
     pub(in crate::machine) directive: Directive,
-    /// The tools that memory forbids, as the planner was told.
+    /// The tools forbidden by memory, as the planner was told.
     pub(in crate::machine) must_not: &'a [CalibrationEntry],
 }
 
-/// Returns what is blocked after a round in which these steps change.
+/// Returns the blocked actuators after a round with changes of these steps.
 pub(in crate::machine) fn blocked_actuators(
     run: &Run,
     steps: &[u32],
@@ -46,8 +46,8 @@ pub(in crate::machine) fn blocked_actuators(
     blocked
 }
 
-/// Returns what an alternative uses that is forbidden, a sentence each: what is blocked, what memory says to
-/// avoid, and under `break_symmetry` a class of tools that was used.
+/// Returns the forbidden uses in an alternative, a sentence each: of blocked actuators, of those memory says to
+/// avoid, and under `break_symmetry` of a used class of tools.
 pub(in crate::machine) fn forbidden_uses(
     run: &Run,
     ix: StepIx,
@@ -56,7 +56,7 @@ pub(in crate::machine) fn forbidden_uses(
     limits: &PlannerLimits<'_>,
 ) -> Vec<String> {
     let blocked = limits.blocked;
-    let mut step = run.base.step(ix).clone();
+    let mut step = run.base().step(ix).clone();
     step.alternatives.push(alternative);
     let last = step.alternative_count() - 1;
     let (tool, target) = (step.tool(last), step.target(last));
@@ -78,7 +78,7 @@ pub(in crate::machine) fn forbidden_uses(
     let last = u32::try_from(last).unwrap_or(u32::MAX);
     // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
     // there may be others that were not considered.
-    let advice = &run.state.control.advice;
+    let advice = run.state().control.advice();
     let avoided = |said: &&ToolAdvice| said.advice == AdviceKind::Avoid;
     let said = advice_about(advice, &step, last).filter(avoided);
     // What it does counts, whatever it is called.

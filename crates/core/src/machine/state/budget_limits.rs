@@ -19,29 +19,29 @@ pub(in crate::machine) fn is_of_budget(reason: &str) -> bool {
 
 /// True if another attempt of a main step may begin.
 pub(in crate::machine) fn allows_attempt(run: &Run) -> bool {
-    run.state.ledger.spent.is_none() && exhausted(run, true).is_none()
+    run.state().ledger.spent.is_none() && exhausted(run, true).is_none()
 }
 
 /// True if another round of replanning may begin: it needs an attempt, too.
 pub(in crate::machine) fn allows_round(run: &Run) -> bool {
-    let limit = run.state.ledger.limit(BudgetResource::Rounds);
-    let left = limit.is_none_or(|limit| run.state.ledger.rounds < limit);
+    let limit = run.state().ledger.limit(BudgetResource::Rounds);
+    let left = limit.is_none_or(|limit| run.state().ledger.rounds < limit);
     left && allows_attempt(run)
 }
 
 /// Returns the exhausted resource; with `keeping`, the one exhausted less the reserve. Rounds
 /// keep no attempt from beginning.
 pub(in crate::machine) fn exhausted(run: &Run, keeping: bool) -> Option<BudgetUsage> {
-    let budget = run.state.ledger.budget.as_ref()?;
+    let budget = run.state().ledger.budget.as_ref()?;
     let mut resource = BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::Rounds);
     resource.find_map(|resource| {
-        let limit = run.state.ledger.limit(resource)?;
+        let limit = run.state().ledger.limit(resource)?;
         let kept = match resource {
             _ if !keeping => 0,
             BudgetResource::Attempts => kept_attempts(run, budget.reserved(limit), limit),
             _ => budget.reserved(limit),
         };
-        let used = run.state.ledger.used(resource, run.now);
+        let used = run.state().ledger.used(resource, run.now());
         let spent = BudgetUsage { resource, used, limit };
         (used >= limit - kept.min(limit)).then_some(spent)
     })
@@ -55,15 +55,15 @@ pub(in crate::machine) fn shortage(
     open: AttemptUsage,
     finally: bool,
 ) -> Option<String> {
-    let budget = run.state.ledger.budget.as_ref()?;
+    let budget = run.state().ledger.budget.as_ref()?;
     let resources = [
         (BudgetResource::Tokens, usage.tokens, open.tokens),
         (BudgetResource::Cost, usage.cost.micros(), open.cost.micros()),
     ];
     resources.into_iter().find_map(|(resource, need, open)| {
-        let limit = run.state.ledger.limit(resource)?;
+        let limit = run.state().ledger.limit(resource)?;
         let kept = if finally { 0 } else { budget.reserved(limit) };
-        let used = run.state.ledger.used(resource, run.now);
+        let used = run.state().ledger.used(resource, run.now());
         let rest = limit.saturating_sub(kept).saturating_sub(used).saturating_sub(open);
         let spent = BudgetUsage { resource, used, limit };
         let need_text = BudgetUsage { resource, used: need, limit: rest };
@@ -76,8 +76,8 @@ pub(in crate::machine) fn shortage(
 /// Returns the number of attempts in reserve: at least one for each `finally` step, and none
 /// without such steps, since nothing else takes any.
 fn kept_attempts(run: &Run, share: u64, limit: u64) -> u64 {
-    let steps = run.plan.steps().len();
-    let last = steps.saturating_sub(run.plan.parts().main) as u64;
+    let steps = run.plan().steps().len();
+    let last = steps.saturating_sub(run.plan().parts().main) as u64;
     if last == 0 {
         return 0;
     }
@@ -86,7 +86,7 @@ fn kept_attempts(run: &Run, share: u64, limit: u64) -> u64 {
 
 /// Returns the reason why nothing new begins once the budget is spent.
 pub(in crate::machine) fn exhausted_reason(run: &Run) -> Option<String> {
-    let spent = run.state.ledger.spent?;
+    let spent = run.state().ledger.spent?;
     Some(format!("{BUDGET_SPENT_PREFIX}: {spent}{}", reserve_text(spent)))
 }
 

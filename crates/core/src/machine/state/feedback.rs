@@ -2,17 +2,17 @@
 //! nothing is judged twice.
 
 use crate::machine::{
-    state::{self, Run, TaskIx, history::AttemptHistory},
+    state::{self, Run, TaskIx, parts::history::AttemptHistory},
     words::{AttemptFeedback, FailedCheck, reason::truncate_reason},
 };
 use wf_model::FailureClass;
 
 /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
 pub(in crate::machine) fn correction(run: &Run, task: TaskIx) -> Option<Box<AttemptFeedback>> {
-    let record = run.state.task_record(task)?;
-    let tries = record.tries.as_deref()?;
+    let record = run.state().task_record(task)?;
+    let tries = record.history()?;
     Some(Box::new(AttemptFeedback {
-        task_id: state::task_id(&run.plan, task),
+        task_id: state::task_id(run.plan(), task),
         attempt: tries.attempt,
         looped: tries.looped,
         failure_class: tries.failure_class,
@@ -20,8 +20,8 @@ pub(in crate::machine) fn correction(run: &Run, task: TaskIx) -> Option<Box<Atte
         what_to_do: what_to_do(tries),
         failed: tries.failed.clone(),
         gaps: tries.gaps.clone(),
-        guidance: record.guidance.as_ref().and_then(|guidance| guidance.text.clone()),
-        person_guidance: record.person_guidance.clone(),
+        guidance: record.guidance().and_then(|guidance| guidance.text.clone()),
+        person_guidance: record.person_guidance().cloned(),
     }))
 }
 

@@ -1,5 +1,5 @@
-//! The files that tasks declare to change, and the locks that follow from them. Two tasks of a run that name the same file
-//! take turns, so that neither writes over what the other's checks are about to read (Silas 19.7). Between runs, [locks](crate::machine::TaskLocks) decide.
+//! The files claimed by tasks, and the locks of the files. Two tasks of a run with the same file
+//! take turns: neither writes over the files of the other's checks (Silas 19.7). Between runs, [locks](crate::machine::TaskLocks) decide.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::machine::{
 };
 use wf_model::{Plan, StepWork, claimed_path};
 
-/// The claimed paths, each with the task that claims it.
+/// The claimed paths, each with its task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::machine) struct FileClaims {
     tasks: BTreeMap<String, TaskIx>,
@@ -44,7 +44,7 @@ impl FileClaims {
     }
 }
 
-/// Returns the files that a task declares to change, as paths in the workspace.
+/// Returns the files declared to be changed by a task, as paths in the workspace.
 pub(in crate::machine) fn files(plan: &Plan, state: &MachineState, task: TaskIx) -> Vec<String> {
     let step = plan.step(task.ix());
     let view = TaskScope { plan, state, task: Some(task) };
@@ -53,7 +53,7 @@ pub(in crate::machine) fn files(plan: &Plan, state: &MachineState, task: TaskIx)
 }
 
 impl TaskLocks {
-    /// Returns the locks that a task of a plan needs.
+    /// Returns the locks of a task of a plan.
     pub(in crate::machine) fn of(plan: &Plan, state: &MachineState, task: TaskIx) -> Self {
         let step = plan.step(task.ix());
         let mut files =
@@ -69,8 +69,8 @@ impl TaskLocks {
     }
 }
 
-/// True for work that changes files itself. A step that runs plans does not hold files for them: while it did, a step of its
-/// plan could wait for a file of another run, whose plan waits for this one.
+/// True for work with changes of files itself. A step around plans holds no files for them: while it did, a step of its
+/// plan could wait for a file of another run, and that run's plan for this one.
 fn changes_files(work: &StepWork) -> bool {
     match work {
         StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_) | StepWork::Http(_) => true,

@@ -1,21 +1,19 @@
-//! The follow-ups of a room's decision that are the work of another room.
+//! The follow-ups of a room's decision in another room.
 //!
-//! A room leaves them with `Run::then` as the last of what it does; the turn carries them out, in order, and those of each
+//! A room leaves them with `Run::then` as its last act; the turn carries them out, in order, and those of each
 //! before the next, as if the room had called.
 
 use std::time::Duration;
 
 use crate::machine::{
     state::{
-        TaskIx,
-        fold::{gates::PendingApproval, task_end::TaskCompletion},
-        task_phase::TaskActivity,
+        TaskIx, fold::task_end::TaskCompletion, parts::gates::PendingApproval, task_phase::TaskActivity,
     },
     words::{Attempt, AttemptEnd, ExchangeQuestion, GatePoint, ReworkLoop, Standing, WorkExit},
 };
 use wf_model::{CheckPhase, FailureClass, JsonObject};
 
-/// The work that follows from a decision, for the room that does it.
+/// The work after a decision, for its room.
 #[derive(Clone, Debug)]
 pub(in crate::machine) enum FollowUp {
     // Of `tasks`.
@@ -45,15 +43,15 @@ pub(in crate::machine) enum FollowUp {
     StopOthers(TaskIx),
     /// Ends a repeated step if its last item has ended.
     EndRepeatedStep(u32),
-    /// Ends every step that may not begin any more, and what runs if it must end.
+    /// Ends every barred step, and running work if it must end.
     Sweep,
-    /// Ends what runs for a task, if it may not go on.
+    /// Ends the work of a task, if it may not go on.
     HaltTask { task: TaskIx, activity: TaskActivity },
-    /// Ends what ran for a task as it was to be halted.
+    /// Ends the work of a halted task.
     StopWork { task: TaskIx, activity: TaskActivity },
     /// Tells running work to end.
     KillWork { task: TaskIx, activity: TaskActivity },
-    /// Lets the gates look at the outputs of a run that succeeds.
+    /// Lets the gates look at the outputs of a successful run.
     Publish,
     /// Begins the `finally` steps, or the end of the run.
     BeginFinally,
@@ -62,21 +60,21 @@ pub(in crate::machine) enum FollowUp {
     // Of `agents`.
     /// Asks the planner about a failed attempt.
     AskPlanner { task: TaskIx, made: u32, reason: String },
-    /// Asks people about a task that is stuck.
+    /// Asks people about a stuck task.
     AskPeople { task: TaskIx, made: u32, completion: TaskCompletion },
-    /// Ends an agent that waits for child runs.
+    /// Ends an agent waiting for child runs.
     EndAgent { attempt: Attempt, exit: WorkExit },
     /// Keeps the end of an agent until its child runs have ended.
     HoldForChildren { task: TaskIx, end: Box<AttemptEnd> },
     // Of `gates`.
     /// Asks the gates at a point.
     AskGates { task: Option<TaskIx>, point: GatePoint, exchange: Option<Box<ExchangeQuestion>> },
-    /// Asks people for the decision that a step consists of.
+    /// Asks people for the decision of a step.
     AskStep(TaskIx),
     // Of `proof`.
     /// Lets the checks of an attempt decide.
     ConfirmWork { task: TaskIx, attempt: Attempt, standing: Option<Standing> },
-    /// Lets the checks of the attempt under way decide, whose gates have passed.
+    /// Lets the checks of the attempt under way decide, after its gates.
     ConfirmResult(TaskIx),
     /// Sends work back since a phase of checks failed.
     Rework { task: TaskIx, made: u32, phase: CheckPhase, failure_class: Option<FailureClass>, reason: String },
@@ -85,13 +83,13 @@ pub(in crate::machine) enum FollowUp {
     /// Ends the run once its evidence is confirmed.
     Conclude,
     // Of `rounds`.
-    /// Judges the round that has ended.
+    /// Judges the ended round.
     JudgeRound,
     // Of whichever room waits for it.
-    /// Asks again for the activity of a task, and, if it was `approved`, for an answer that came too early.
+    /// Asks again for the activity of a task, and, if it was `approved`, for an early answer.
     ResumeActivity { task: TaskIx, approved: bool },
-    /// Lets go on what was approved.
+    /// Continues with the work of a granted request.
     ApplyGrant { pending: Box<PendingApproval>, outputs: JsonObject },
-    /// Ends what was not approved.
+    /// Ends the work of a refused request.
     ApplyRefusal { pending: Box<PendingApproval>, reason: String },
 }

@@ -1,4 +1,4 @@
-//! The requests of a living machine that no event records.
+//! The requests of a living machine, not recorded by events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,28 +10,28 @@ use crate::machine::{
 };
 use wf_model::Plan;
 
-/// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
+/// The requests of a living machine, not recorded by events. They die with it: [`Machine::resume`] derives
 /// them anew from the state, and the fold of the events never sees them.
 ///
 /// [`Machine::resume`]: crate::machine::Machine::resume
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InFlight {
-    /// Steps whose dependencies have ended and whose `when` has not been evaluated.
+    /// Steps with ended dependencies, before the evaluation of `when`.
     pub(in crate::machine) due: BTreeSet<u32>,
-    /// Tasks that hold their locks.
+    /// Tasks with their locks.
     pub(in crate::machine) locked: BTreeSet<TaskIx>,
-    /// The files that tasks under way declare to change.
+    /// The files claimed by tasks under way.
     #[serde(skip)]
     claims: FileClaims,
-    /// The task whose merge was asked for.
+    /// The task of the requested merge.
     pub(in crate::machine) merging: Option<TaskIx>,
-    /// Tasks whose agent was told to end, since its time is over.
+    /// Tasks with an overdue agent, told to end.
     pub(in crate::machine) overdue: BTreeSet<TaskIx>,
-    /// Child runs of agents that this engine was asked for.
+    /// Child runs of agents, asked of this engine.
     pub(in crate::machine) children: BTreeSet<ChildId>,
-    /// Tasks whose agent waits for child runs.
+    /// Tasks with an agent waiting for child runs.
     pub(in crate::machine) collecting: BTreeSet<TaskIx>,
-    /// The ends of agents that wait for their child runs to end.
+    /// The ends of agents, until their child runs have ended.
     #[serde(serialize_with = "serde_pairs::serialize")]
     pub(in crate::machine) held: BTreeMap<TaskIx, AttemptEnd>,
     /// True if no further work begins, since the engine is to leave the run.
@@ -46,7 +46,7 @@ pub struct InFlight {
     returning: u32,
 }
 
-/// The request for a task, besides what the events say of it.
+/// The request for a task, beside its recorded phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::machine) enum TaskRequest {
     /// It waits for its turn; without `room`, it takes up none and may begin at once.
@@ -77,11 +77,11 @@ pub(in crate::machine) enum TaskRequest {
 }
 
 impl InFlight {
-    /// Derives the requests that the tasks of a run need to go on.
+    /// Derives the requests for the tasks of a run to go on.
     pub(in crate::machine) fn derive(plan: &Plan, state: &MachineState) -> Self {
         let mut flight = Self::default();
         for (task, record) in state.tasks() {
-            match record.phase {
+            match record.phase() {
                 // It gets its turn anew, and then requests the lock.
                 TaskPhase::Locking => flight.enqueue(plan, task),
                 phase => {
@@ -95,7 +95,7 @@ impl InFlight {
         flight
     }
 
-    /// Follows a task that an event moved.
+    /// Follows a task, moved by an event.
     pub(in crate::machine) fn follow(&mut self, plan: &Plan, task: TaskIx, phase: TaskPhase) {
         self.overdue.remove(&task);
         match phase {
@@ -162,10 +162,10 @@ impl InFlight {
         same.map(|(task, _)| *task)
     }
 
-    /// Returns the first task whose turn it is, given the number of tasks that there is room for; it claims the files that
-    /// it declares to change, which no other task may have. While a
+    /// Returns the first task in turn, given the room for tasks; it claims its declared files, and
+    /// no other task may have them. While a
     /// task that takes up room waits to get its lock back after a resume, no other task takes a lock and then
-    /// waits for room: otherwise each could wait for what the other holds, even across runs.
+    /// waits for room: otherwise each could wait for the other, even across runs.
     pub(in crate::machine) fn next_in_turn(
         &mut self,
         plan: &Plan,

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::machine::{
     state,
     state::{
-        control::ControllerState,
-        fold::{agents::AgentsState, checks::ProofState, gates::GatesState, reused::ReusableResult},
+        fold::reused::ReusableResult,
+        parts::{
+            agents::AgentsState, control::ControllerState, gates::GatesState, proof::ProofState,
+            task_record::TaskRecord,
+        },
         plan_rules::steps_digest,
         task_phase::{TaskIndex, TaskPhase},
-        task_record::TaskRecord,
     },
     words::{
         ApprovalRequest, Attempt, BudgetLedger, ChildId, ChildPhase, LOGIC_VERSION, RunOutcome, RunPhase,
@@ -42,40 +44,40 @@ impl TaskIx {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineState {
     /// The version of the rules that wrote it.
-    pub(in crate::machine) logic_version: u32,
+    pub(in crate::machine::state) logic_version: u32,
     /// The digest of the plan's steps, which the numbers in it refer to.
-    pub(in crate::machine) steps_digest: Sha256Digest,
+    pub(in crate::machine::state) steps_digest: Sha256Digest,
     /// The time of the last event.
-    pub(in crate::machine) last: Moment,
-    pub(in crate::machine) run: RunId,
-    pub(in crate::machine) params: JsonObject,
-    /// The name under which an agent dispatched the run.
+    pub(in crate::machine::state) last: Moment,
+    pub(in crate::machine::state) run: RunId,
+    pub(in crate::machine::state) params: JsonObject,
+    /// The name of the run as one dispatched by an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::machine) dispatch: Option<Name>,
-    pub(in crate::machine) started: Option<Moment>,
-    pub(in crate::machine) phase: RunPhase,
-    pub(in crate::machine) steps: Vec<StepRecord>,
+    pub(in crate::machine::state) dispatch: Option<Name>,
+    pub(in crate::machine::state) started: Option<Moment>,
+    pub(in crate::machine::state) phase: RunPhase,
+    pub(in crate::machine::state) steps: Vec<StepRecord>,
     /// Derived from the phases of all tasks.
     #[serde(skip)]
-    pub(in crate::machine) index: TaskIndex,
+    pub(in crate::machine::state) index: TaskIndex,
     /// The tasks that the current event moves, each with its new phase.
     #[serde(skip)]
-    pub(in crate::machine) moved: Vec<(TaskIx, TaskPhase)>,
+    pub(in crate::machine::state) moved: Vec<(TaskIx, TaskPhase)>,
     /// The step whose failure keeps others from beginning.
-    pub(in crate::machine) stopping: Option<u32>,
-    pub(in crate::machine) cancelled: Option<CancelRequest>,
-    pub(in crate::machine) timed_out: bool,
+    pub(in crate::machine::state) stopping: Option<u32>,
+    pub(in crate::machine::state) cancelled: Option<CancelRequest>,
+    pub(in crate::machine::state) timed_out: bool,
     /// The first step whose failure counts.
-    pub(in crate::machine) failed: Option<u32>,
+    pub(in crate::machine::state) failed: Option<u32>,
     /// Reused results of items, by step and key, until the items are known.
     #[serde(with = "serde_pairs")]
-    pub(in crate::machine) offers: BTreeMap<(u32, String), ReusableResult>,
+    pub(in crate::machine::state) offers: BTreeMap<(u32, String), ReusableResult>,
     /// Steps left out by choice, each with the keys of the items that run nevertheless.
-    pub(in crate::machine) left: BTreeMap<u32, Vec<String>>,
-    /// Main steps that have not ended.
-    pub(in crate::machine) open: u32,
-    /// `finally` steps that have not ended.
-    pub(in crate::machine) open_last: u32,
+    pub(in crate::machine::state) left: BTreeMap<u32, Vec<String>>,
+    /// Open main steps.
+    pub(in crate::machine::state) open: u32,
+    /// Open `finally` steps.
+    pub(in crate::machine::state) open_last: u32,
     /// The plan's own checks, and the evidence of all.
     #[serde(flatten)]
     pub(in crate::machine) proof: ProofState,
@@ -87,14 +89,14 @@ pub struct MachineState {
     pub(in crate::machine) gates: GatesState,
     /// The controller's knowledge.
     pub(in crate::machine) control: ControllerState,
-    /// The state that items of repeated steps begin with in the next round.
+    /// The initial state of repeated steps' items in the next round.
     #[serde(with = "serde_pairs")]
-    pub(in crate::machine) made: BTreeMap<TaskIx, TaskRecord>,
+    pub(in crate::machine::state) made: BTreeMap<TaskIx, TaskRecord>,
     /// The resources used, and the budget.
     #[serde(default)]
     pub(in crate::machine) ledger: BudgetLedger,
-    pub(in crate::machine) counts: StepCounts,
-    pub(in crate::machine) outcome: Option<RunOutcome>,
+    pub(in crate::machine::state) counts: StepCounts,
+    pub(in crate::machine::state) outcome: Option<RunOutcome>,
 }
 
 /// A request for cancellation.
@@ -107,7 +109,7 @@ pub(in crate::machine) struct CancelRequest {
 /// The state of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::machine) struct StepRecord {
-    /// Dependencies that have not ended.
+    /// Open dependencies.
     pub(in crate::machine) waiting: u32,
     /// The first dependency that did not end well.
     pub(in crate::machine) blocker: Option<u32>,
@@ -128,7 +130,7 @@ pub(in crate::machine) struct StepRecord {
 pub(in crate::machine) struct StepItems {
     pub(in crate::machine) items: Vec<StepItem>,
     pub(in crate::machine) records: Vec<TaskRecord>,
-    /// Items that have not ended.
+    /// Open items.
     pub(in crate::machine) open: u32,
     /// The first item that was not yet put into the queue.
     pub(in crate::machine) next: u32,
@@ -145,10 +147,10 @@ impl StepRecord {
 impl MachineState {
     /// Returns the requests that wait for approvers, by number.
     pub fn open_requests(&self) -> impl Iterator<Item = &ApprovalRequest> {
-        self.gates.asks.values().map(|pending| &pending.ask)
+        self.gates.pending_approvals().map(|pending| &pending.ask)
     }
 
-    /// Creates the state of a run that has not begun.
+    /// Creates the state of a run before its beginning.
     pub(in crate::machine) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
         let record = |step: &wf_model::Step| StepRecord {
             waiting: u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX),
@@ -184,6 +186,96 @@ impl MachineState {
             counts: StepCounts::default(),
             outcome: None,
         }
+    }
+
+    /// Returns the run.
+    pub(in crate::machine) fn run_id(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Returns the parameters of the run.
+    pub(in crate::machine) fn params(&self) -> &JsonObject {
+        &self.params
+    }
+
+    /// Returns the name of the run as one dispatched by an agent.
+    pub(in crate::machine) fn dispatch(&self) -> Option<&Name> {
+        self.dispatch.as_ref()
+    }
+
+    /// Returns the time at which the run began.
+    pub(in crate::machine) fn started(&self) -> Option<Moment> {
+        self.started
+    }
+
+    /// Returns the phase of the run.
+    pub(in crate::machine) fn phase(&self) -> RunPhase {
+        self.phase
+    }
+
+    /// Returns the outcome of the run, if it has ended.
+    pub(in crate::machine) fn outcome(&self) -> Option<RunOutcome> {
+        self.outcome
+    }
+
+    /// Returns the request for cancellation.
+    pub(in crate::machine) fn cancellation(&self) -> Option<&CancelRequest> {
+        self.cancelled.as_ref()
+    }
+
+    /// True if the run took too long.
+    pub(in crate::machine) fn is_timed_out(&self) -> bool {
+        self.timed_out
+    }
+
+    /// True if the failure of a step keeps others from beginning.
+    pub(in crate::machine) fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
+    }
+
+    /// Returns the first step with a failure that counts.
+    pub(in crate::machine) fn failed_step(&self) -> Option<u32> {
+        self.failed
+    }
+
+    /// Returns the number of steps.
+    pub(in crate::machine) fn step_count(&self) -> u32 {
+        u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the number of steps by final state.
+    pub(in crate::machine) fn counts(&self) -> StepCounts {
+        self.counts
+    }
+
+    /// True if all main steps have ended.
+    pub(in crate::machine) fn have_steps_ended(&self) -> bool {
+        self.open == 0
+    }
+
+    /// True if all `finally` steps have ended.
+    pub(in crate::machine) fn have_finally_ended(&self) -> bool {
+        self.open_last == 0
+    }
+
+    /// True if the user left out a step or an item.
+    pub(in crate::machine) fn is_partial(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// True if the user left out a step.
+    pub(in crate::machine) fn is_left_out(&self, step: u32) -> bool {
+        self.chosen_items(step) == Some(0)
+    }
+
+    /// Returns the number of items chosen of a step; `None`: nothing of it is left out.
+    pub(in crate::machine) fn chosen_items(&self, step: u32) -> Option<usize> {
+        self.left.get(&step).map(Vec::len)
+    }
+
+    /// Returns the number of tasks at work in their room.
+    pub(in crate::machine) fn busy_tasks(&self) -> u32 {
+        self.index.busy
     }
 
     pub(in crate::machine) fn step_record(&self, step: u32) -> &StepRecord {
@@ -237,7 +329,7 @@ impl MachineState {
 
     /// True if gates kept the run from beginning, or it was cancelled before they passed.
     pub(in crate::machine) fn never_began(&self) -> bool {
-        self.phase == RunPhase::Gates && (self.is_ending() || self.gates.blocked.is_some())
+        self.phase == RunPhase::Gates && (self.is_ending() || self.gates.is_blocked())
     }
 
     /// True if the user left an item out.
@@ -278,7 +370,7 @@ impl MachineState {
     /// Notes that an attempt came closer to success than the one before it.
     pub(in crate::machine) fn note_progress(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
         let record = state::find_task_ix(plan, &attempt.task_id).and_then(|task| self.task_record(task));
-        let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
+        let gaps = record.and_then(TaskRecord::history).map(|tries| &tries.gaps);
         if let Some([.., before, last]) = gaps.map(Vec::as_slice)
             && last.attempt.saturating_add(1) == attempt.attempt
             && u64::from(last.failed) * u64::from(before.of) < u64::from(before.failed) * u64::from(last.of)
@@ -289,12 +381,15 @@ impl MachineState {
 
     /// True if it does not have this number of steps, or refers to one beyond them.
     pub(in crate::machine) fn refers_beyond(&self, steps: usize) -> bool {
-        let tasks = self.proof.evidence.iter().chain(self.proof.stale.keys()).chain(self.made.keys());
-        let tasks = tasks.chain(self.gates.asks.values().filter_map(|pending| pending.task.as_ref()));
+        let tasks = self
+            .proof
+            .tasks_with_evidence()
+            .chain(self.proof.stale_files().keys().copied())
+            .chain(self.made.keys().copied());
+        let tasks = tasks.chain(self.gates.pending_approvals().filter_map(|pending| pending.task));
         let blockers = self.steps.iter().filter_map(|record| record.blocker);
-        let control = &self.control;
-        let ways = control.ways.keys().chain(control.kinds.keys()).chain(control.tried.keys());
-        let mut named = (tasks.map(|TaskIx { step, .. }| step).chain(ways).chain(self.left.keys()).copied())
+        let mut named = (tasks.map(|TaskIx { step, .. }| step))
+            .chain(self.control.changed_steps().chain(self.left.keys()).copied())
             .chain(blockers)
             .chain(self.stopping.into_iter().chain(self.failed));
         self.steps.len() != steps || named.any(|step| step as usize >= steps)
@@ -306,9 +401,9 @@ impl MachineState {
         steps.any(|step| step.standing == Standing::Refuted)
     }
 
-    /// Returns the tasks whose evidence is still fresh, in plan order.
+    /// Returns the tasks with fresh evidence, in plan order.
     pub(in crate::machine) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
-        let tasks = self.proof.evidence.iter().copied();
+        let tasks = self.proof.tasks_with_evidence();
         tasks.filter(|task| self.is_verified(*task))
     }
 
@@ -318,7 +413,7 @@ impl MachineState {
         match (task.item, &record.many) {
             (None, None) => record.state == StepState::Succeeded && record.standing.is_checked(),
             (Some(item), Some(many)) => many.records.get(item as usize).is_some_and(|record| {
-                record.ended() == Some(StepState::Succeeded) && record.standing.is_checked()
+                record.ended() == Some(StepState::Succeeded) && record.standing().is_checked()
             }),
             _ => false,
         }
@@ -329,20 +424,20 @@ impl MachineState {
         self.task_record(task).is_some_and(|record| record.attempts_of_round() == 0)
     }
 
-    /// Returns the result that an item of a step had before, whatever its value was.
+    /// Returns the earlier result of an item of a step, for any value.
     pub(in crate::machine) fn earlier_result(&self, step: u32, item: &StepItem) -> Option<&ReusableResult> {
         self.offers.get(&(step, item.key.clone()))
     }
 
-    /// True if the agent of an attempt waits for child runs, and all that have begun are among some runs, given by the
-    /// names of the attempts that they are.
+    /// True if the agent of an attempt waits for child runs, and all begun ones are among some runs, given by the
+    /// names of their attempts.
     pub(in crate::machine) fn only_collects(
         &self,
         task: TaskIx,
         attempt: &Attempt,
         runs: &BTreeSet<String>,
     ) -> bool {
-        let record = self.task_record(task).and_then(|record| record.agent.as_deref());
+        let record = self.task_record(task).and_then(TaskRecord::agent);
         let Some(record) = record.filter(|record| record.is_collecting()) else { return false };
         let mut begun = record.children.iter().filter(|child| child.phase == ChildPhase::Running);
         begun.all(|child| {

@@ -1,29 +1,29 @@
-//! The state of a run: its record, the fold of the facts, and what can be read from it.
+//! The state of a run: its record, the fold of the facts, and the questions about it.
 //!
-//! `Run` is what every room is given: `emit` records a fact, `push_effect` orders an effect, `then` leaves what follows
-//! to another room, and the others only read. **Invariant:** the state is the fold of the facts, and `InFlight` is
-//! derived from it. **Invariant:** this room calls no other, and names `words` alone.
+//! Every room is given a `Run`: `emit` records a fact, `push_effect` orders an effect, `then` leaves a follow-up to another
+//! room, `state` lends the state to be read. **Invariant:** the state is the fold of the facts, and `InFlight` is derived
+//! from it. **Invariant:** only the fold writes the state. The compiler holds this: `Run::fold` alone has a
+//! `&mut MachineState`, the fields of a part are private to its file, and its changes are visible in `state` alone.
+//! **Invariant:** this room calls no other, and names `words` alone.
 //!
-//! Start at `machine_state`, `task_record` and `task_phase`, then `run` and `follow_up`. `fold` has the change that each
-//! fact makes; `control` and `history` are what rounds and corrections need. `requests` and `timers` record and set;
-//! `plan_rules`, `halting`, `budget_limits`, `agents`, `help`, `tool_choice`, `feedback` and `scope` answer questions
-//! about the plan and the state.
+//! Start at `run` and `machine_state`, then `parts` and `task_phase`, and `follow_up`. `fold` has the change of several
+//! parts by one fact. `requests` and `timers` record and set; `plan_rules`, `halting`, `budget_limits`, `agents`, `help`,
+//! `tool_choice`, `feedback` and `scope` answer questions about the plan and the state; `restore` continues a stored state.
 
 pub(super) mod budget_limits;
-pub(super) mod control;
 pub(super) mod feedback;
 pub(super) mod fold;
 pub(super) mod follow_up;
 pub(super) mod halting;
 pub(super) mod help;
-pub(super) mod history;
 pub(super) mod in_flight;
 pub(super) mod machine_state;
+pub(super) mod parts;
 pub(super) mod plan_rules;
 pub(super) mod requests;
+pub(super) mod restore;
 pub(super) mod scope;
 pub(super) mod task_phase;
-pub(super) mod task_record;
 pub(super) mod timers;
 pub(super) mod tool_choice;
 

@@ -1,4 +1,4 @@
-//! The rules that follow from the plan alone.
+//! The rules of the plan alone.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -46,7 +46,7 @@ pub(in crate::machine) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl 
     checks.iter().filter(move |check| check.phase == phase)
 }
 
-/// Returns the standing that checks give by passing: that of the weakest of them.
+/// Returns the standing of passed checks: the weakest of them decides.
 pub(in crate::machine) fn standing_of(checks: &[Check]) -> Standing {
     let plausible = checks.iter().any(|check| check.mode == CheckCertainty::Plausible);
     if plausible { Standing::Plausible } else { Standing::Verified }
@@ -62,7 +62,7 @@ pub(in crate::machine) fn has_gates(plan: &Plan, task: Option<TaskIx>, point: Ga
     gates_at(plan, task.map(TaskIx::ix), point).next().is_some()
 }
 
-/// Returns the digest of what the numbers in a state refer to: the steps of a plan, in order.
+/// Returns the digest behind the numbers in a state: of the steps of a plan, in order.
 pub(in crate::machine) fn steps_digest(plan: &Plan) -> Sha256Digest {
     let mut text = format!("{} {}", plan.id(), plan.parts().main);
     for step in plan.steps() {

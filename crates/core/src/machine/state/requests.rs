@@ -1,4 +1,4 @@
-//! The requests for approval: what each asks of whom, its record, and its withdrawal.
+//! The requests for approval: their approvers, their record, and their withdrawal.
 
 use crate::{
     gate::GateResult,
@@ -20,7 +20,7 @@ pub(in crate::machine) fn draft(
     message: String,
     needs: &ApprovalRequirement,
 ) -> ApprovalRequest {
-    let plan = &run.plan;
+    let plan = run.plan();
     let covers_steps = match task {
         Some(task) => {
             let needed = plan.step(task.ix()).depends_on.iter();
@@ -29,7 +29,7 @@ pub(in crate::machine) fn draft(
         None => Vec::new(),
     };
     ApprovalRequest {
-        request: run.state.gates.asked + 1,
+        request: run.state().gates.next_request(),
         task_id: task.map(|task| state::task_id(plan, task)),
         point: None,
         phase: None,
@@ -54,13 +54,13 @@ pub(in crate::machine) fn draft(
         fallback: None,
         tried_escalations: Vec::new(),
         reason: None,
-        since: run.now,
-        expires: run.now.after(needs.response_timeout()),
+        since: run.now(),
+        expires: run.now().after(needs.response_timeout()),
         covers_steps,
     }
 }
 
-/// Returns the request of the first gate, and of those that ask the same approvers; the others are deferred.
+/// Returns the request of the first gate, and of those with the same approvers; the others are deferred.
 pub(in crate::machine) fn draft_of_gates(
     run: &Run,
     task: Option<TaskIx>,
@@ -84,14 +84,14 @@ pub(in crate::machine) fn draft_of_gates(
     }
 }
 
-/// Returns the approvers that a gate demands.
+/// Returns the approvers demanded by a gate.
 pub(in crate::machine) fn needs_of(
     run: &Run,
     task: Option<TaskIx>,
     point: GatePoint,
     id: &GateId,
 ) -> ApprovalRequirement {
-    let mut gates = gates_at(&run.plan, task.map(TaskIx::ix), point);
+    let mut gates = gates_at(run.plan(), task.map(TaskIx::ix), point);
     let gate = gates.find(|gate| gate.id == *id);
     gate.map(|gate| gate.approval.clone()).unwrap_or_default()
 }
@@ -109,7 +109,7 @@ pub(in crate::machine) fn wait_for(run: &mut Run, request: ApprovalRequest) {
 }
 
 pub(in crate::machine) fn record_outcome(run: &mut Run, number: u32, outcome: ApprovalOutcome) {
-    let pending = run.state.gates.asks.get(&number);
+    let pending = run.state().gates.pending_approval(number);
     let task_id = pending.and_then(|pending| pending.ask.task_id.clone());
     run.emit(EventKind::ApprovalResolved { request: number, task_id, given: outcome });
     run.push_effect(Effect::Dismiss { number });
@@ -117,9 +117,7 @@ pub(in crate::machine) fn record_outcome(run: &mut Run, number: u32, outcome: Ap
 
 /// Withdraws the requests about a task.
 pub(in crate::machine) fn withdraw(run: &mut Run, task: Option<TaskIx>) {
-    let asks = run.state.gates.asks.iter();
-    let numbers = asks.filter(|(_, pending)| pending.task == task);
-    let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();
+    let numbers: Vec<u32> = run.state().gates.requests_of(task).map(|ask| ask.request).collect();
     for number in numbers {
         record_outcome(run, number, ApprovalOutcome::unanswered(RequestDecision::Withdrawn));
     }

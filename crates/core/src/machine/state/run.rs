@@ -1,6 +1,7 @@
 //! One run of one plan: its plan, its state, and the turn in progress.
 //!
-//! **Invariant:** once a run has begun, its state changes through `Run::emit` and `Run::replay` alone.
+//! **Invariant:** the state is changed by the fold alone, by way of `Run::emit` and `Run::replay`: all else borrows it from
+//! [`Run::state`], and cannot write it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,6 +10,7 @@ use crate::machine::{
         self, MachineState, TaskIx,
         follow_up::FollowUp,
         in_flight::InFlight,
+        parts::task_record::TaskRecord,
         plan_rules::{extend_plan, with_alternatives},
         task_phase::{ActivityKind, TaskActivity, TaskPhase},
     },
@@ -20,20 +22,20 @@ use crate::machine::{
 use wf_base::{name::Name, time::Moment};
 use wf_model::{CheckPhase, Plan};
 
-/// One run of one plan, as the rooms see it: they read it, and write by recording facts and ordering effects.
+/// One run of one plan, as the rooms see it: they read it, record facts and order effects.
 #[derive(Clone, Debug)]
 pub(in crate::machine) struct Run {
-    /// The plan as written, with the alternatives that a planner added.
-    pub(in crate::machine) base: Arc<Plan>,
+    /// The plan as written, with the alternatives of a planner.
+    base: Arc<Plan>,
     /// The plan as it is carried out now.
-    pub(in crate::machine) plan: Arc<Plan>,
+    plan: Arc<Plan>,
     /// The fold of the events.
-    pub(in crate::machine) state: MachineState,
+    state: MachineState,
     pub(in crate::machine) flight: InFlight,
-    pub(in crate::machine) turn: MachineTurn,
-    pub(in crate::machine) now: Moment,
+    turn: MachineTurn,
+    now: Moment,
     /// The time of its opening, if that was recorded before it begins.
-    pub(in crate::machine) opened: Option<Moment>,
+    opened: Option<Moment>,
     follow_ups: Vec<FollowUp>,
 }
 
@@ -50,17 +52,83 @@ pub struct MachineTurn {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the run was recorded by engine version {recorded_version}, but this is version {}", LOGIC_VERSION)]
 pub struct LogicMismatch {
-    /// The version of the rules that made the record.
+    /// The version of the recording rules.
     pub recorded_version: u32,
 }
 
 impl Run {
     /// Creates a run with a state, and nothing in flight.
     pub(in crate::machine) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
-        let plan = with_alternatives(&base, &state.control.ways);
+        let plan = with_alternatives(&base, state.control.alternatives());
         let now = state.last;
         let (flight, turn) = (InFlight::default(), MachineTurn::default());
         Self { base, plan, state, flight, turn, now, opened: None, follow_ups: Vec::new() }
+    }
+
+    /// Sets the name of the run as one dispatched by an agent.
+    pub(in crate::machine) fn set_dispatch(&mut self, dispatch: Option<Name>) {
+        self.state.dispatch = dispatch;
+    }
+
+    /// Returns the plan as written, with the alternatives of a planner.
+    pub(in crate::machine) fn base(&self) -> &Arc<Plan> {
+        &self.base
+    }
+
+    /// Returns the plan as it is carried out now.
+    pub(in crate::machine) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Returns the fold of the events.
+    pub(in crate::machine) fn state(&self) -> &MachineState {
+        &self.state
+    }
+
+    /// Returns the time of the turn.
+    pub(in crate::machine) fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// Sets the time of the turn, unless it is later already.
+    pub(in crate::machine) fn advance_to(&mut self, now: Moment) {
+        self.now = self.now.max(now);
+    }
+
+    /// Sets the time of the opening, recorded before the run begins.
+    pub(in crate::machine) fn set_opening(&mut self, at: Moment) {
+        self.advance_to(at);
+        self.opened = Some(at);
+    }
+
+    /// Records facts at the time of the opening, if that is set.
+    pub(in crate::machine) fn at_opening(&mut self, open: impl FnOnce(&mut Self)) {
+        let now = self.now;
+        self.now = self.opened.unwrap_or(now);
+        open(self);
+        self.now = now;
+    }
+
+    /// Ends the turn, and returns its facts and effects.
+    pub(in crate::machine) fn end_turn(&mut self) -> MachineTurn {
+        std::mem::take(&mut self.turn)
+    }
+
+    /// Derives the requests in flight from the state.
+    pub(in crate::machine) fn derive_flight(&mut self) {
+        self.flight = InFlight::derive(&self.plan, &self.state);
+    }
+
+    /// Queues a task, to begin as soon as there is room.
+    pub(in crate::machine) fn enqueue(&mut self, task: TaskIx) {
+        self.flight.enqueue(&self.plan, task);
+    }
+
+    /// Returns the first task whose turn it is; its files are claimed.
+    pub(in crate::machine) fn next_in_turn(&mut self) -> Option<TaskIx> {
+        let most = self.plan.parts().policy.max_parallel.max(1);
+        let room = most.saturating_sub(self.state.busy_tasks());
+        self.flight.next_in_turn(&self.plan, &self.state, room)
     }
 
     /// True if no further work begins.
@@ -75,7 +143,7 @@ impl Run {
         {
             return Err(LogicMismatch { recorded_version: *logic_version });
         }
-        self.now = self.now.max(event.at);
+        self.advance_to(event.at);
         self.fold(event.at, &event.fact);
         Ok(())
     }
@@ -93,7 +161,7 @@ impl Run {
         self.turn.events.push(Event { at: self.now, fact: kind });
     }
 
-    /// Applies a fact to the state, and with it to the alternatives in use. Returns the tasks that it moved.
+    /// Applies a fact to the state, and with it to the alternatives in use. Returns the moved tasks.
     fn fold(&mut self, at: Moment, kind: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
         let moved = self.state.apply(&self.plan, at, kind);
         let changes = match kind {
@@ -106,7 +174,7 @@ impl Run {
             _ => &[],
         };
         if !changes.is_empty() {
-            self.plan = with_alternatives(&self.base, &self.state.control.ways);
+            self.plan = with_alternatives(&self.base, self.state.control.alternatives());
         }
         moved
     }
@@ -140,18 +208,18 @@ impl Run {
 
     /// True if a planner is being asked.
     pub(in crate::machine) fn is_planning(&self) -> bool {
-        let planning = self.state.control.planning.as_ref();
+        let planning = self.state.control.planner_call();
         planning.is_some_and(|planning| planning.answer.is_none())
     }
 
     /// Makes a recorded proposal part of the plan from now on.
     fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
         self.base = extend_plan(&self.base, ways);
-        self.plan = with_alternatives(&self.base, &self.state.control.ways);
+        self.plan = with_alternatives(&self.base, self.state.control.alternatives());
     }
 
     pub(in crate::machine) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
-        self.turn.effects.push(Effect::Wake { timer, at });
+        self.push_effect(Effect::Wake { timer, at });
     }
 
     pub(in crate::machine) fn enter_phase(&mut self, phase: RunPhase) {
@@ -164,7 +232,7 @@ impl Run {
         self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, exit) }.into());
     }
 
-    /// Records the files that a result was checked with, if there are any.
+    /// Records the evidence of a result, if there is any.
     pub(in crate::machine) fn record_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
         if !files.is_empty() {
             let attempt = attempt.clone();
@@ -174,25 +242,25 @@ impl Run {
 
     /// Returns the phase of a task's next checks; `None`: all passed.
     pub(in crate::machine) fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
-        let over = self.state.task_record(task).and_then(|record| record.passed);
+        let over = self.state.task_record(task).and_then(TaskRecord::passed_phase);
         CheckPhase::next_phase(over, &self.plan.step(task.ix()).verify)
     }
 
     /// Returns the phase of the plan's own checks; the last, if there is none.
     pub(in crate::machine) fn own_phase(&self) -> CheckPhase {
-        CheckPhase::next_phase(self.state.proof.passed, &self.plan.parts().verify).unwrap_or_default()
+        CheckPhase::next_phase(self.state.proof.passed_phase(), &self.plan.parts().verify).unwrap_or_default()
     }
 
-    /// Returns the failures of a run that ends, by class: for the step whose work it is, they are those inside.
+    /// Returns the failures of an ending run, by class: for the step around it, they are those inside.
     pub(in crate::machine) fn failures(&self) -> FailureTally {
         let mut failures = FailureTally::default();
         for ix in self.plan.order() {
             let record = self.state.step_record(ix.0);
             if record.state == StepState::Failed && !record.allowed_to_fail {
-                record.tasks().for_each(|(_, task)| failures.add_all(task.failures));
+                record.tasks().for_each(|(_, task)| failures.add_all(task.failures()));
             }
         }
-        self.state.proof.refuted.iter().for_each(|one| failures.add(one.failure_class));
+        self.state.proof.refuted_criteria().iter().for_each(|one| failures.add(one.failure_class));
         failures
     }
 
@@ -201,12 +269,17 @@ impl Run {
         self.turn.effects.push(effect);
     }
 
-    /// Leaves the work that follows to its room, after all that this one does.
+    /// Drops the effects of this turn in preparation of attempts.
+    pub(in crate::machine) fn drop_preparations(&mut self) {
+        self.turn.effects.retain(|effect| !effect.prepares());
+    }
+
+    /// Leaves a follow-up to its room, as the last act of this one.
     pub(in crate::machine) fn then(&mut self, follow_up: FollowUp) {
         self.follow_ups.push(follow_up);
     }
 
-    /// Returns the follow-ups that were left, in order.
+    /// Returns the follow-ups left, in order.
     pub(in crate::machine) fn take_follow_ups(&mut self) -> Vec<FollowUp> {
         std::mem::take(&mut self.follow_ups)
     }

@@ -40,7 +40,7 @@ impl TaskScope<'_> {
 
     /// Returns a value of the block behind this step.
     fn block(&self, field: BlockField) -> Option<Value> {
-        let block = self.state.gates.spawned.get(&self.task?.step)?;
+        let block = self.state.gates.block_behind(self.task?.step)?;
         Some(match field {
             BlockField::Gate => block.gate.as_str().into(),
             BlockField::Step => block.task_id.as_ref().map(|place| self.display_name(place)).into(),
@@ -68,7 +68,7 @@ impl ExprScope for TaskScope<'_> {
             ExprReference::Output { step, output } => {
                 let ix = self.plan.find(step)?;
                 let own = self.task.filter(|task| task.step == ix.0);
-                let own = own.and_then(|task| self.state.task_record(task)?.result.as_deref());
+                let own = own.and_then(|task| self.state.task_record(task)?.result());
                 // A check reads the outputs of its attempt; all else, those of the step.
                 match own {
                     Some(result) => result.outputs.get(output).cloned(),
@@ -90,7 +90,7 @@ impl ExprScope for TaskScope<'_> {
     fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
         let is = |state| step.and_then(|step| self.step_state(step)) == Some(state);
         // A result accepted within δ did not fail.
-        let refuted = self.state.proof.judged == Some(false) && self.state.control.accepted.is_none();
+        let refuted = self.state.proof.is_refuted() && self.state.control.accepted_criteria().is_none();
         let failed = self.state.failed.is_some() || refuted;
         match (test, step) {
             (StatusFunction::Always, _) => true,
@@ -108,8 +108,8 @@ impl ExprScope for TaskScope<'_> {
     }
 }
 
-/// Returns the values that the templates of a step's work read, by the canonical text of each
-/// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
+/// Returns the values read by the templates of a step's work, by the canonical text of each
+/// reference. Values known to the driver itself (parameters, the item, secrets) are left out.
 pub(in crate::machine) fn work_reads(scope: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
     let mut templates = step.work.templates();
     templates.extend(step.cache.iter().flat_map(|cache| cache.inputs.iter().chain(&cache.outputs)));
@@ -119,7 +119,7 @@ pub(in crate::machine) fn work_reads(scope: &TaskScope<'_>, step: &Step) -> Resu
     reads(scope, &templates)
 }
 
-/// Returns the values that the templates of checks, and of the files that they look at, read.
+/// Returns the values read by the templates of checks, and of their files.
 pub(in crate::machine) fn check_reads<'c>(
     scope: &TaskScope<'_>,
     checks: impl IntoIterator<Item = &'c Check>,
@@ -171,8 +171,8 @@ pub(in crate::machine) fn evaluate_condition(scope: &TaskScope<'_>, expr: &Expr)
 /// Returns the plan's outputs, and the problem with them, if any.
 pub(in crate::machine) fn plan_outputs(run: &Run) -> (JsonObject, Option<String>) {
     let mut outputs = JsonObject::new();
-    let view = TaskScope { plan: &run.plan, state: &run.state, task: None };
-    for output in &run.plan.parts().outputs {
+    let view = TaskScope { plan: run.plan(), state: run.state(), task: None };
+    for output in &run.plan().parts().outputs {
         let value = match output.value.value(&view) {
             Ok(value) => value,
             Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),

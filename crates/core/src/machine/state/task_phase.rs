@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{
-    state::{MachineState, TaskIx, attempt, task_record::TaskRecord},
+    state::{MachineState, TaskIx, attempt, parts::task_record::TaskRecord},
     words::{RunPhase, StepState},
 };
 use wf_base::time::Moment;
@@ -27,7 +27,7 @@ pub(in crate::machine) enum TaskPhase {
     Active(TaskActivity),
     /// An attempt failed; the same turn decides what follows.
     Undecided,
-    /// It waits for its next attempt, which is due at that time.
+    /// It waits for its next attempt, due at the time.
     Resting(Moment),
     Ended(StepState),
 }
@@ -64,7 +64,7 @@ pub(in crate::machine) enum ActivityKind {
 pub(in crate::machine) struct TaskIndex {
     /// Tasks with an activity under way.
     pub(in crate::machine) active: BTreeSet<TaskIx>,
-    /// The number of them that take up room.
+    /// The number of them in a room.
     pub(in crate::machine) busy: u32,
 }
 
@@ -79,7 +79,7 @@ impl TaskPhase {
 }
 
 impl TaskActivity {
-    /// True for an approval that is pending before the task has begun.
+    /// True for a pending approval before the task has begun.
     pub(in crate::machine) fn is_asking_first(self) -> bool {
         self.doing == ActivityKind::Asking && self.attempt == 0
     }
@@ -103,7 +103,7 @@ impl MachineState {
     /// Moves a task to another phase. Nothing else changes a phase, or an index over them.
     pub(in crate::machine) fn move_task(&mut self, task: TaskIx, phase: TaskPhase) {
         if let Some(record) = self.task_record_mut(task) {
-            let from = std::mem::replace(&mut record.phase, phase);
+            let from = record.move_to(phase);
             self.index.note(task, from, phase);
             self.moved.push((task, phase));
         }
@@ -118,7 +118,7 @@ impl MachineState {
 
     /// Returns the activity under way for a task.
     pub(in crate::machine) fn activity(&self, task: TaskIx) -> Option<TaskActivity> {
-        self.task_record(task)?.phase.activity()
+        self.task_record(task)?.phase().activity()
     }
 
     /// Returns all activities under way, in order.
@@ -128,7 +128,7 @@ impl MachineState {
     }
 
     /// True if people are waited for, and nothing else is under way: no task acts, or waits for a time. `nested` are the
-    /// nested runs that do the same, by the names of the attempts that they are.
+    /// nested runs in the same wait, by the names of their attempts.
     pub fn only_waits_for_people(&self, plan: &Plan, nested: &BTreeSet<String>) -> bool {
         let waits = |(task, activity): &(TaskIx, TaskActivity)| match activity.doing {
             ActivityKind::Asking => true,
@@ -138,13 +138,13 @@ impl MachineState {
             }
             _ => false,
         };
-        let is_quiet = |(_, record): (TaskIx, &TaskRecord)| match record.phase {
+        let is_quiet = |(_, record): (TaskIx, &TaskRecord)| match record.phase() {
             TaskPhase::Pending | TaskPhase::Active(_) | TaskPhase::Ended(_) => true,
             // No step begins before the gates of the run let it.
             TaskPhase::Due => self.phase == RunPhase::Gates,
             _ => false,
         };
-        let is_any = !self.gates.asks.is_empty() || !nested.is_empty();
+        let is_any = self.gates.pending_approvals().next().is_some() || !nested.is_empty();
         is_any && self.activities().iter().all(waits) && self.tasks().all(is_quiet)
     }
 
@@ -167,7 +167,7 @@ impl TaskIndex {
     pub(in crate::machine) fn scan(state: &MachineState) -> Self {
         let mut index = Self::default();
         for (task, record) in state.tasks() {
-            index.note(task, TaskPhase::Pending, record.phase);
+            index.note(task, TaskPhase::Pending, record.phase());
         }
         index
     }

@@ -1,7 +1,7 @@
 //! The timers of tasks and of the run, and the instants at which they go off.
 
 use crate::machine::{
-    state::{self, Run, TaskIx},
+    state::{self, Run, TaskIx, parts::task_record::TaskRecord},
     words::{TimerKind, WorkExit},
 };
 use wf_base::time::Moment;
@@ -10,30 +10,30 @@ use wf_model::{StepWork, WaitCondition};
 /// Sets the timer that ends the wait of a task for its turn when it takes too long.
 pub(in crate::machine) fn set_queue_timer(run: &mut Run, task: TaskIx) {
     if let Some(at) = queue_limit(run, task) {
-        run.set_timer(TimerKind::Queue(state::task_id(&run.plan, task)), at);
+        run.set_timer(TimerKind::Queue(state::task_id(run.plan(), task)), at);
     }
 }
 
-/// Sets that timer anew for a task that was let in: the one before may have gone off meanwhile, when it waited for
+/// Sets the timer anew for a task let in: the one before may have gone off meanwhile, when it waited for
 /// no turn.
 pub(in crate::machine) fn renew_queue_timer(run: &mut Run, task: TaskIx) {
-    if run.state.is_untried(task) {
+    if run.state().is_untried(task) {
         set_queue_timer(run, task);
     }
 }
 
-/// Returns the instant at which a task has waited too long for its turn. The time of its gates, and of people who
-/// were asked before it, does not count.
+/// Returns the limit of a task's wait for its turn. The time of its gates, and of people
+/// asked before it, does not count.
 pub(in crate::machine) fn queue_limit(run: &Run, task: TaskIx) -> Option<Moment> {
-    let limit = run.plan.step(task.ix()).queue_timeout?;
-    let ready = run.state.step_record(task.step).ready?;
-    let let_in = run.state.task_record(task).and_then(|record| record.let_in);
+    let limit = run.plan().step(task.ix()).queue_timeout?;
+    let ready = run.state().step_record(task.step).ready?;
+    let let_in = run.state().task_record(task).and_then(TaskRecord::let_in);
     Some(let_in.map_or(ready, |at| at.max(ready)).after(limit))
 }
 
-/// Returns the instant at which the run has taken too long.
+/// Returns the limit of the run's time.
 pub(in crate::machine) fn run_limit(run: &Run) -> Option<Moment> {
-    Some(run.state.started?.after(run.plan.parts().timeout?))
+    Some(run.state().started?.after(run.plan().parts().timeout?))
 }
 
 /// Returns the instant at which a timed wait that began at the given instant is over, and its exit;

@@ -19,35 +19,35 @@ use wf_model::{StepIx, expr::Expr};
 /// Decides whether a step whose dependencies have ended runs.
 pub(in crate::machine) fn evaluate_due_step(run: &mut Run, step: u32) {
     let task = TaskIx { step, item: None };
-    let plan = Arc::clone(&run.plan);
-    if run.state.step_record(step).state.is_final() {
+    let plan = Arc::clone(run.plan());
+    if run.state().step_record(step).state.is_final() {
         return;
     }
     let declared = plan.step(task.ix());
     let asks = declared.when.as_deref().is_some_and(Expr::asks_status);
-    if run.state.is_force_cancelled() || run.state.is_ending() && !plan.is_finally(task.ix()) {
+    if run.state().is_force_cancelled() || run.state().is_ending() && !plan.is_finally(task.ix()) {
         return finish::finish(run, task, TaskCompletion::cancelled(run.ending_reason()));
     }
-    if run.state.left.get(&step).is_some_and(Vec::is_empty) {
+    if run.state().is_left_out(step) {
         return finish::finish(run, task, TaskCompletion::skipped(NOT_CHOSEN));
     }
-    if let (Some(blocker), false) = (run.state.step_record(step).blocker, asks) {
+    if let (Some(blocker), false) = (run.state().step_record(step).blocker, asks) {
         let name = &plan.step(StepIx(blocker)).id;
-        let how = match run.state.step_record(blocker).state {
+        let how = match run.state().step_record(blocker).state {
             StepState::Failed => "failed",
             StepState::Cancelled => "was cancelled",
             _ => "was skipped",
         };
         return finish::finish(run, task, TaskCompletion::skipped(format!("dependency `{name}` {how}")));
     }
-    if run.state.is_closing() && !plan.is_finally(task.ix()) {
+    if run.state().is_closing() && !plan.is_finally(task.ix()) {
         return budget::skip_over_budget(run, task);
     }
-    if declared.on_escalation && !run.state.gates.spawned.contains_key(&step) {
+    if declared.on_escalation && run.state().gates.block_behind(step).is_none() {
         return finish::finish(run, task, TaskCompletion::skipped(NOT_ESCALATED));
     }
     if let Some(when) = &declared.when {
-        let view = TaskScope { plan: &plan, state: &run.state, task: Some(task) };
+        let view = TaskScope { plan: &plan, state: run.state(), task: Some(task) };
         match scope::evaluate_condition(&view, when) {
             Ok(true) => {}
             Ok(false) => {
@@ -65,10 +65,10 @@ pub(in crate::machine) fn next_phase(run: &mut Run) -> bool {
     if run.is_planning() {
         return false;
     }
-    match run.state.phase {
-        RunPhase::Steps if run.has_begun() && run.state.open == 0 => {
-            let bad = run.state.failed.is_some() || run.state.is_closing();
-            if bad || run.plan.parts().verify.is_empty() {
+    match run.state().phase() {
+        RunPhase::Steps if run.has_begun() && run.state().have_steps_ended() => {
+            let bad = run.state().failed_step().is_some() || run.state().is_closing();
+            if bad || run.plan().parts().verify.is_empty() {
                 run.then(FollowUp::JudgeRound);
             } else {
                 run.enter_phase(RunPhase::Verify);
@@ -76,16 +76,16 @@ pub(in crate::machine) fn next_phase(run: &mut Run) -> bool {
             }
             true
         }
-        RunPhase::Gates if run.state.open + run.state.open_last == 0 => {
+        RunPhase::Gates if run.state().have_steps_ended() && run.state().have_finally_ended() => {
             run.then(FollowUp::Conclude);
             true
         }
-        RunPhase::Finally if run.state.open_last == 0 => {
+        RunPhase::Finally if run.state().have_finally_ended() => {
             run.then(FollowUp::Conclude);
             true
         }
         // A forced end does not wait for evidence to be checked again.
-        RunPhase::Confirm if run.state.is_force_cancelled() => {
+        RunPhase::Confirm if run.state().is_force_cancelled() => {
             run_end::end_run(run);
             true
         }
@@ -95,13 +95,13 @@ pub(in crate::machine) fn next_phase(run: &mut Run) -> bool {
 
 /// Lets gates look at the outputs of a run that succeeds, and ends every other.
 pub(in crate::machine) fn publish(run: &mut Run) {
-    let accepted = run.state.control.accepted.is_some();
-    if run.state.control.abandoned.is_some() {
+    let accepted = run.state().control.accepted_criteria().is_some();
+    if run.state().control.abandon_reason().is_some() {
         return begin_finally(run);
     }
-    let bad = run.state.failed.is_some() || run.state.is_closing();
-    let is_verified = run.state.proof.judged != Some(false);
-    if (!bad && is_verified || accepted) && has_gates(&run.plan, None, GatePoint::Publish) {
+    let bad = run.state().failed_step().is_some() || run.state().is_closing();
+    let is_verified = !run.state().proof.is_refuted();
+    if (!bad && is_verified || accepted) && has_gates(run.plan(), None, GatePoint::Publish) {
         run.enter_phase(RunPhase::Publish);
         let (task, point) = (None, GatePoint::Publish);
         run.then(FollowUp::AskGates { task, point, exchange: None });
@@ -112,7 +112,7 @@ pub(in crate::machine) fn publish(run: &mut Run) {
 
 /// Continues with the `finally` steps, or with the end of the run.
 pub(in crate::machine) fn begin_finally(run: &mut Run) {
-    if run.plan.parts().main < run.plan.steps().len() {
+    if run.plan().parts().main < run.plan().steps().len() {
         run.enter_phase(RunPhase::Finally);
     } else {
         run.then(FollowUp::Conclude);

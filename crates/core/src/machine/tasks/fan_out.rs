@@ -21,12 +21,12 @@ pub(in crate::machine) fn unfold(run: &mut Run, task: TaskIx, fan: &StepRepetiti
     let values = match fan {
         StepRepetition::Once => {
             timers::set_queue_timer(run, task);
-            return run.flight.enqueue(&run.plan, task);
+            return run.enqueue(task);
         }
         StepRepetition::List(values) => values.clone(),
         StepRepetition::Matrix(rows) => return expand(run, task, cells(rows)),
         StepRepetition::Each(expr) => {
-            let view = TaskScope { plan: &run.plan, state: &run.state, task: Some(task) };
+            let view = TaskScope { plan: run.plan(), state: run.state(), task: Some(task) };
             match expr.eval(&view) {
                 Ok(Value::Array(values)) => values,
                 Ok(other) => {
@@ -39,7 +39,7 @@ pub(in crate::machine) fn unfold(run: &mut Run, task: TaskIx, fan: &StepRepetiti
             }
         }
     };
-    let Some(path) = &run.plan.step(task.ix()).key else {
+    let Some(path) = &run.plan().step(task.ix()).key else {
         return expand(run, task, keyed(values, readable));
     };
     match path.keys(&values) {
@@ -56,9 +56,9 @@ pub(in crate::machine) fn unfold(run: &mut Run, task: TaskIx, fan: &StepRepetiti
 
 /// Queues the items of a step.
 fn expand(run: &mut Run, task: TaskIx, items: Vec<StepItem>) {
-    let step = run.plan.step(task.ix()).id.clone();
+    let step = run.plan().step(task.ix()).id.clone();
     run.emit(EventKind::StepExpanded { step, items });
-    let count = run.state.step_record(task.step).many.as_ref().map_or(0, |many| many.records.len());
+    let count = run.state().step_record(task.step).many.as_ref().map_or(0, |many| many.records.len());
     for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
         let item = Some(item);
         timers::set_queue_timer(run, TaskIx { item, ..task });
@@ -70,11 +70,11 @@ fn expand(run: &mut Run, task: TaskIx, items: Vec<StepItem>) {
 
 /// Ends the items of a step whose results are reused. The result of an item that has another value now is dropped.
 fn reuse_items(run: &mut Run, step: u32) {
-    let Some(many) = &run.state.step_record(step).many else {
+    let Some(many) = &run.state().step_record(step).many else {
         return;
     };
     let known = (0_u32..).zip(&many.items).filter_map(|(number, item)| {
-        let earlier = run.state.earlier_result(step, item)?;
+        let earlier = run.state().earlier_result(step, item)?;
         let changed_key = (!earlier.is_of(item)).then(|| item.key.clone());
         Some((TaskIx { step, item: Some(number) }, earlier.clone(), changed_key))
     });
@@ -93,7 +93,7 @@ fn reuse_item(run: &mut Run, task: TaskIx, result: ReusableResult) {
         None => "reused from the previous round".to_owned(),
     };
     run.emit(EventKind::StepEnded {
-        task_id: state::task_id(&run.plan, task),
+        task_id: state::task_id(run.plan(), task),
         state: StepState::Succeeded,
         standing: result.standing,
         reason,
@@ -108,7 +108,7 @@ fn reuse_item(run: &mut Run, task: TaskIx, result: ReusableResult) {
 fn drop_result(run: &mut Run, task: TaskIx, key: String, from: Option<RunId>) {
     if let Some(from) = from {
         run.emit(EventKind::ResultDropped {
-            step: run.plan.step(task.ix()).id.clone(),
+            step: run.plan().step(task.ix()).id.clone(),
             item_key: Some(key),
             reason: format!("the item has another value than in run {}", from.short()),
             reused_from: from,
@@ -118,12 +118,12 @@ fn drop_result(run: &mut Run, task: TaskIx, key: String, from: Option<RunId>) {
 
 /// Ends the items of a step that the user left out.
 fn deselect_items(run: &mut Run, step: u32) {
-    let Some(many) = &run.state.step_record(step).many else {
+    let Some(many) = &run.state().step_record(step).many else {
         return;
     };
     let places = (0_u32..).zip(many.items.iter().zip(&many.records));
     let left: Vec<u32> = places
-        .filter(|(_, (item, record))| record.ended().is_none() && run.state.is_deselected(step, &item.key))
+        .filter(|(_, (item, record))| record.ended().is_none() && run.state().is_deselected(step, &item.key))
         .map(|(item, _)| item)
         .collect();
     for item in left {

@@ -7,9 +7,9 @@ use crate::machine::{
         self, Run, TaskIx, budget_limits,
         fold::task_end::TaskCompletion,
         follow_up::FollowUp,
+        parts::task_record::TaskRecord,
         plan_rules::{bad_outputs, has_gates},
         task_phase::ActivityKind,
-        task_record::TaskRecord,
     },
     tasks::retry,
     words::{
@@ -33,7 +33,7 @@ pub(in crate::machine) fn on_attempt_end(run: &mut Run, mut ended: AttemptEnd) {
         return run.then(FollowUp::HoldForChildren { task, end: Box::new(ended) });
     }
     if ended.exit.is_success()
-        && let Some(reason) = bad_outputs(run.plan.step(task.ix()), &ended.outputs)
+        && let Some(reason) = bad_outputs(run.plan().step(task.ix()), &ended.outputs)
     {
         ended.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
         ended.failure_class = None;
@@ -42,7 +42,7 @@ pub(in crate::machine) fn on_attempt_end(run: &mut Run, mut ended: AttemptEnd) {
     if !ended.exit.is_success() {
         return on_failed_attempt(run, task, ended);
     }
-    let gates = has_gates(&run.plan, Some(task), GatePoint::Leave);
+    let gates = has_gates(run.plan(), Some(task), GatePoint::Leave);
     let (attempt, standing) = (ended.attempt.clone(), ended.standing);
     let seen = std::mem::take(&mut ended.seen);
     ended.standing = standing.filter(|_| gates);
@@ -63,7 +63,7 @@ pub(in crate::machine) fn on_attempt_end(run: &mut Run, mut ended: AttemptEnd) {
 fn on_failed_attempt(run: &mut Run, task: TaskIx, ended: AttemptEnd) {
     let AttemptEnd { attempt, exit, failure_class, findings, usage, left, log, breakers, .. } = ended;
     let asked = ended.retry_after;
-    let limit = run.plan.step(task.ix()).timeout.filter(|_| exit == WorkExit::TimedOut);
+    let limit = run.plan().step(task.ix()).timeout.filter(|_| exit == WorkExit::TimedOut);
     let after = limit.map(|limit| format!(" after {}", elapsed(limit))).unwrap_or_default();
     let (made, reason) = (attempt.attempt, format!("{exit}{after}"));
     let is_cancelled = exit == WorkExit::Cancelled;
@@ -90,20 +90,20 @@ pub(in crate::machine) fn finish(run: &mut Run, task: TaskIx, completion: TaskCo
         return request_merge(run, task, completion.standing);
     }
     let allowed_to_fail = completion.state == StepState::Failed && run.tolerates(task.step);
-    let record = run.state.task_record(task);
-    let result = record.and_then(|record| record.result.as_deref().cloned());
+    let record = run.state().task_record(task);
+    let result = record.and_then(|record| record.result().cloned());
     let has_lock = run.flight.uses_lock(task);
-    let task_id = state::task_id(&run.plan, task);
-    let step = run.plan.step(task.ix());
+    let task_id = state::task_id(run.plan(), task);
+    let is_cached = run.plan().step(task.ix()).cache.is_some();
     if has_lock {
-        run.turn.effects.push(Effect::Unlock { task_id: task_id.clone() });
+        run.push_effect(Effect::Unlock { task_id: task_id.clone() });
     }
     let good = completion.state == StepState::Succeeded;
     let result = result.filter(|_| good).unwrap_or_default();
     // What may have been made of other files than the key names is not reused.
-    if good && step.cache.is_some() && result.cached.is_none() && result.swapped_file.is_none() {
+    if good && is_cached && result.cached.is_none() && result.swapped_file.is_none() {
         let (outputs, artifacts) = (result.outputs, result.artifacts);
-        run.turn.effects.push(Effect::Remember { task_id: task_id.clone(), outputs, artifacts });
+        run.push_effect(Effect::Remember { task_id: task_id.clone(), outputs, artifacts });
     }
     let bad = completion.state == StepState::Failed && !allowed_to_fail;
     run.emit(EventKind::StepEnded {
@@ -129,18 +129,18 @@ pub(in crate::machine) fn finish(run: &mut Run, task: TaskIx, completion: TaskCo
 
 /// Queues the merge of a task's attempt.
 fn request_merge(run: &mut Run, task: TaskIx, standing: Standing) {
-    if let Some(live) = run.state.activity(task) {
-        let attempt = state::attempt(&run.plan, task, live.attempt);
+    if let Some(live) = run.state().activity(task) {
+        let attempt = state::attempt(run.plan(), task, live.attempt);
         run.emit(EventKind::MergeRequested(MergeRequest { attempt, standing }));
     }
 }
 
 /// Ends a repeated step whose items have all ended.
 pub(in crate::machine) fn end_repeated_step(run: &mut Run, step: u32) {
-    let Some(many) = &run.state.step_record(step).many else {
+    let Some(many) = &run.state().step_record(step).many else {
         return;
     };
-    if many.open > 0 || run.state.step_record(step).state.is_final() {
+    if many.open > 0 || run.state().step_record(step).state.is_final() {
         return;
     }
     let count = |state| many.records.iter().filter(|record| record.ended() == Some(state)).count();
@@ -155,25 +155,25 @@ pub(in crate::machine) fn end_repeated_step(run: &mut Run, step: u32) {
     };
     let first =
         many.records.iter().zip(&many.items).find(|(record, _)| record.ended() == Some(StepState::Failed));
-    let failure_class = first.and_then(|(record, _)| record.failure_class);
+    let failure_class = first.and_then(|(record, _)| record.failure_class());
     let reason = match (state, first) {
         (StepState::Failed, Some((_, item))) => {
             format!("{failed} of {total} items failed, first `{}`", item.key)
         }
         (StepState::Cancelled, _) => run.halting_reason(),
-        (StepState::Skipped, _) if run.state.left.contains_key(&step) => {
+        (StepState::Skipped, _) if run.state().chosen_items(step).is_some() => {
             format!("{skipped} of {total} items were not selected")
         }
         (StepState::Skipped, _) => budget_limits::unaffordable_reason(run),
         _ => String::new(),
     };
     // A list of items has the lowest verification status among them.
-    let standings = many.records.iter().map(|record| record.standing);
+    let standings = many.records.iter().map(TaskRecord::standing);
     let standing = standings.min_by_key(|standing| rank(*standing));
     let standing = standing.unwrap_or(Standing::Reported);
     let allowed_to_fail = state == StepState::Failed && run.tolerates(step);
     let outputs = gather(run, step);
-    let task_id = TaskId::of_step(&run.plan.step(StepIx(step)).id);
+    let task_id = TaskId::of_step(&run.plan().step(StepIx(step)).id);
     run.emit(EventKind::StepEnded {
         task_id,
         state,
@@ -190,13 +190,13 @@ pub(in crate::machine) fn end_repeated_step(run: &mut Run, step: u32) {
 /// Returns the outputs of a repeated step: for each name the values of its items, in order;
 /// its default, or null, for an item that gave none.
 fn gather(run: &Run, step: u32) -> JsonObject {
-    let Some(many) = &run.state.step_record(step).many else {
+    let Some(many) = &run.state().step_record(step).many else {
         return JsonObject::new();
     };
-    let declared = run.plan.step(StepIx(step));
+    let declared = run.plan().step(StepIx(step));
     let value = |record: &TaskRecord, name: &Name, schema: &ValueSchema| {
-        let result = record.result.as_ref();
-        result
+        record
+            .result()
             .filter(|_| record.ended() == Some(StepState::Succeeded))
             .and_then(|result| result.outputs.get(name.as_str()))
             .or(schema.default_value())

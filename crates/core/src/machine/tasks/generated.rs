@@ -17,8 +17,8 @@ pub(in crate::machine) fn on_plan_generated(run: &mut Run, generation: PlanGener
     let Some((task, activity)) = run.current_activity(&generation.attempt, ActivityKind::Working) else {
         return;
     };
-    let is_awaited = matches!(run.plan.step(task.ix()).work, StepWork::Generated(_))
-        && run.state.task_record(task).is_some_and(|record| record.generated.is_none());
+    let is_awaited = matches!(run.plan().step(task.ix()).work, StepWork::Generated(_))
+        && run.state().task_record(task).is_some_and(|record| record.generated_plan().is_none());
     if !is_awaited {
         return;
     }

@@ -5,8 +5,8 @@
 //!
 //! Start at `advance`: the steps that are due, and the phases of the run; then `admit` and `finish`, the two ends of an
 //! attempt, and `retry`, the next one. `fan_out` expands repeated steps, `budget` and `timeouts` limit, `cancel` stops, `opening` and
-//! `run_end` are the ends of the run, with `omission` for its standing. `resume`, `restore` and `terminate` matter after
-//! a crash only.
+//! `run_end` are the ends of the run, with `omission` for its standing. `resume` and `terminate` matter after a
+//! crash only.
 
 pub(super) mod admit;
 pub(super) mod advance;
@@ -15,7 +15,6 @@ pub(super) mod cancel;
 pub(super) mod finish;
 pub(super) mod generated;
 pub(super) mod opening;
-pub(super) mod restore;
 pub(super) mod resume;
 pub(super) mod retry;
 pub(super) mod run_end;

@@ -36,14 +36,14 @@ impl ExprScope for RecordingScope<'_> {
 /// Returns the reason why a run without failures is not verified: the first step whose checks were
 /// skipped, and the step whose outputs decided that.
 pub(in crate::machine) fn unverified_omission(run: &Run) -> Option<String> {
-    let steps = (0..).zip(run.plan.steps());
+    let steps = (0..).zip(run.plan().steps());
     let mut found = steps.filter_map(|(ix, step)| {
         let source = left_out_by(run, ix, step)?;
         let without = skipped_because_of(run, ix).into_iter().find(|ix| {
-            let step = run.plan.step(StepIx(*ix));
+            let step = run.plan().step(StepIx(*ix));
             has_checks(step)
         })?;
-        let id = &run.plan.step(StepIx(without)).id;
+        let id = &run.plan().step(StepIx(without)).id;
         Some(format!("`{id}` was not checked: an unchecked output of `{source}` decided that"))
     });
     found.next()
@@ -51,11 +51,11 @@ pub(in crate::machine) fn unverified_omission(run: &Run) -> Option<String> {
 
 /// Returns the step whose outputs made another, by its own condition or list, do nothing.
 fn left_out_by(run: &Run, ix: u32, step: &Step) -> Option<String> {
-    let record = run.state.step_record(ix);
+    let record = run.state().step_record(ix);
     let asks = run.asks_status(ix);
     let own = record.blocker.is_none() || asks;
     match (record.state, &step.when, &step.fan) {
-        (StepState::Skipped, Some(when), _) if own && !run.state.left.contains_key(&ix) => {
+        (StepState::Skipped, Some(when), _) if own && run.state().chosen_items(ix).is_none() => {
             unverified_step_read(run, ix, when)
         }
         (StepState::Succeeded, _, StepRepetition::Each(list)) => {
@@ -68,7 +68,8 @@ fn left_out_by(run: &Run, ix: u32, step: &Step) -> Option<String> {
 
 /// Returns the first step whose unverified outputs an expression depends on.
 fn unverified_step_read(run: &Run, ix: u32, expr: &Expr) -> Option<String> {
-    let view = TaskScope { plan: &run.plan, state: &run.state, task: Some(TaskIx { step: ix, item: None }) };
+    let view =
+        TaskScope { plan: run.plan(), state: run.state(), task: Some(TaskIx { step: ix, item: None }) };
     let scope = RecordingScope { view, read: RefCell::default() };
     let now = expr.eval(&scope);
     let mut read = scope.read.into_inner();
@@ -85,12 +86,12 @@ fn unverified_step_read(run: &Run, ix: u32, expr: &Expr) -> Option<String> {
 /// True if an output is a worker's unverified claim: neither an approver's answer, nor read and confirmed
 /// by a check of the step.
 fn is_unverified_claim(run: &Run, step: &str, output: &ExprReference) -> bool {
-    let Some(ix) = run.plan.find(step) else {
+    let Some(ix) = run.plan().find(step) else {
         return false;
     };
-    let step = run.plan.step(ix);
+    let step = run.plan().step(ix);
     let confirmed = || {
-        let checked = run.state.step_record(ix.0).standing.is_checked();
+        let checked = run.state().step_record(ix.0).standing.is_checked();
         let verifies = |check: &Check| check.mode == CheckCertainty::Verifiable && reads(check, output);
         checked && step.verify.iter().any(verifies)
     };
@@ -102,8 +103,8 @@ fn skipped_because_of(run: &Run, ix: u32) -> BTreeSet<u32> {
     let mut found = BTreeSet::from([ix]);
     let mut rest = vec![ix];
     while let Some(above) = rest.pop() {
-        for dependent in run.plan.dependents(StepIx(above)) {
-            let record = run.state.step_record(dependent.0);
+        for dependent in run.plan().dependents(StepIx(above)) {
+            let record = run.state().step_record(dependent.0);
             let skipped = record.state == StepState::Skipped && record.blocker == Some(above);
             if skipped && !run.asks_status(dependent.0) && found.insert(dependent.0) {
                 rest.push(dependent.0);

@@ -8,18 +8,12 @@ use crate::machine::{
 };
 use wf_base::{name::Name, time::Moment};
 
-/// Returns the opening of the run, which has not begun.
+/// Returns the opening of the run, before its beginning.
 pub(in crate::machine) fn opening(run: &Run, at: Moment, approved: Option<Box<RunApproval>>) -> Vec<Event> {
     let mut copy = run.clone();
-    copy.now = at;
-    open(&mut copy, approved);
-    copy.turn.events
-}
-
-/// Sets the time of the opening, which was recorded before the run begins.
-pub(in crate::machine) fn set_opening(run: &mut Run, at: Moment) {
-    run.now = run.now.max(at);
-    run.opened = Some(at);
+    copy.set_opening(at);
+    copy.at_opening(|run| open(run, approved));
+    copy.end_turn().events
 }
 
 /// Begins the run.
@@ -28,10 +22,7 @@ pub(in crate::machine) fn begin(
     approved: Option<Box<RunApproval>>,
     baseline: Option<Baseline>,
 ) {
-    let now = run.now;
-    run.now = run.opened.unwrap_or(now);
-    open(run, approved);
-    run.now = now;
+    run.at_opening(|run| open(run, approved));
     if let Some(baseline) = baseline {
         run.emit(EventKind::BaselineTaken(baseline));
     }
@@ -40,9 +31,9 @@ pub(in crate::machine) fn begin(
 fn open(run: &mut Run, approved: Option<Box<RunApproval>>) {
     run.emit(EventKind::RunStarted {
         logic_version: LOGIC_VERSION,
-        plan: run.plan.id().clone(),
-        params: run.state.params.clone(),
-        dispatch: run.state.dispatch.clone(),
+        plan: run.plan().id().clone(),
+        params: run.state().params().clone(),
+        dispatch: run.state().dispatch().cloned(),
     });
     budget::set_budget(run);
     if let Some(approved) = approved {
@@ -66,6 +57,6 @@ pub(in crate::machine) fn reuse_results(run: &mut Run, kept: Vec<ReusedResult>, 
 
 /// True if the plan has a step of that name, and it has not ended.
 fn is_open(run: &Run, step: &Name) -> bool {
-    let ix = run.plan.find(step.as_str());
-    ix.is_some_and(|ix| !run.state.step_record(ix.0).state.is_final())
+    let ix = run.plan().find(step.as_str());
+    ix.is_some_and(|ix| !run.state().step_record(ix.0).state.is_final())
 }

@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::machine::{
-    state::{self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, help, timers},
+    state::{
+        self, Run, TaskIx, fold::task_end::TaskCompletion, follow_up::FollowUp, help,
+        parts::task_record::TaskRecord, timers,
+    },
     tasks::{budget, cancel, finish},
     words::{Attempt, EventKind, ReworkLoop, TimerKind},
 };
@@ -38,19 +41,19 @@ fn schedule_retry(
 ) -> bool {
     let TaskCompletion { failure_class, reason, .. } = completion;
     let (failure_class, mut reason) = (*failure_class, reason.clone());
-    let plan = Arc::clone(&run.plan);
+    let plan = Arc::clone(run.plan());
     let step = plan.step(task.ix());
     let retry = &step.retry;
     let repeat = failure_class == Some(FailureClass::Interrupted) && step.idempotent;
     // Attempts of earlier rounds used another alternative, and rework for `inspect` and `test`
     // is counted separately.
-    let before = (run.state.task_record(task)).map_or(0, |record| record.base + record.loops());
+    let before = (run.state().task_record(task)).map_or(0, TaskRecord::uncounted_attempts);
     let own = made.saturating_sub(before);
     let retried = failure_class.is_some_and(|failure_class| retry.covers(failure_class));
     if retried && asks_planner(run, task, made, failure_class, &reason) {
         return true;
     }
-    let record = run.state.task_record(task);
+    let record = run.state().task_record(task);
     let guided = record.is_some_and(|record| record.has_guidance_after(made));
     let granted = retried && (own <= retry.max || guided);
     // There is no number for an attempt after the last.
@@ -67,7 +70,7 @@ fn schedule_retry(
         let limit = format_duration(retry.max_delay);
         reason += &format!("; waiting for {limit} only, the `max_delay` of `retry`");
     }
-    let due = run.now.after(wait.max(asked.min(retry.max_delay)));
+    let due = run.now().after(wait.max(asked.min(retry.max_delay)));
     schedule_attempt(run, attempt, due, reason, None);
     true
 }
@@ -106,8 +109,8 @@ pub(in crate::machine) fn begin_rework(
     reason: String,
 ) {
     if !asks_planner(run, task, made, failure_class, &reason) {
-        let attempt = state::attempt(&run.plan, task, made.saturating_add(1));
-        schedule_attempt(run, attempt, run.now, reason, Some(looped));
+        let attempt = state::attempt(run.plan(), task, made.saturating_add(1));
+        schedule_attempt(run, attempt, run.now(), reason, Some(looped));
     }
 }
 
@@ -122,8 +125,8 @@ pub(in crate::machine) fn retry_guided(
     let Some(next) = made.checked_add(1).filter(|_| budget::affords(run, task)) else {
         return finish::finish(run, task, completion);
     };
-    let attempt = state::attempt(&run.plan, task, next);
-    schedule_attempt(run, attempt, run.now, reason, None);
+    let attempt = state::attempt(run.plan(), task, next);
+    schedule_attempt(run, attempt, run.now(), reason, None);
     timers::renew_queue_timer(run, task);
 }
 
@@ -145,6 +148,6 @@ pub(in crate::machine) fn schedule_attempt(
 
 fn seed(run: &Run, attempt: &Attempt) -> u64 {
     let name = attempt.to_string();
-    let digest = Sha256Digest::of_parts([run.state.run.as_str().as_bytes(), name.as_bytes()]);
+    let digest = Sha256Digest::of_parts([run.state().run_id().as_str().as_bytes(), name.as_bytes()]);
     digest.bytes().iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }

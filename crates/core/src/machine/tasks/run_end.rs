@@ -19,7 +19,7 @@ use wf_model::{JsonObject, StepIx, UndoPlan, resolve_params};
 
 pub(in crate::machine) fn end_run(run: &mut Run) {
     let (outputs, broken) = scope::plan_outputs(run);
-    let outputs = run.state.gates.published.clone().unwrap_or(outputs);
+    let outputs = run.state().gates.published_outputs().cloned().unwrap_or(outputs);
     let (offers, unfit) = match offers(run, &outputs) {
         Ok(offers) => (offers, None),
         Err(reason) => (RunOffers::default(), Some(reason)),
@@ -28,39 +28,36 @@ pub(in crate::machine) fn end_run(run: &mut Run) {
     if outcome == RunOutcome::Succeeded {
         reason = omission::unverified_omission(run).unwrap_or_default();
     }
-    let failed = run.state.failed.map(|step| run.plan.step(StepIx(step)).id.clone());
-    let counts = run.state.counts;
-    let checked = run.state.proof.judged;
+    let failed = run.state().failed_step().map(|step| run.plan().step(StepIx(step)).id.clone());
+    let counts = run.state().counts();
+    let checked = run.state().proof.judged();
     let standing = match outcome {
         // Stale results are not verified, whatever else was.
-        RunOutcome::Succeeded if !run.state.proof.stale.is_empty() => Standing::Reported,
+        RunOutcome::Succeeded if !run.state().proof.stale_files().is_empty() => Standing::Reported,
         // Nor are steps that failed verification, though they were allowed to fail.
-        RunOutcome::Succeeded if run.state.has_refuted() => Standing::Reported,
+        RunOutcome::Succeeded if run.state().has_refuted() => Standing::Reported,
         // Nor are steps whose checks a worker's outputs left out.
         RunOutcome::Succeeded if !reason.is_empty() => Standing::Reported,
         // Nor is what was checked by checks that the steps could change.
-        RunOutcome::Succeeded if run.state.proof.is_unbounded => Standing::Reported,
+        RunOutcome::Succeeded if run.state().proof.is_unbounded() => Standing::Reported,
         // Nor is a result accepted with less than all criteria.
-        RunOutcome::Succeeded if run.state.control.accepted.is_some() => Standing::Reported,
+        RunOutcome::Succeeded if run.state().control.accepted_criteria().is_some() => Standing::Reported,
         // A judge of a step is not outvoted by the plan's own checks.
         RunOutcome::Succeeded if checked == Some(true) && counts.plausible > 0 => Standing::Plausible,
-        RunOutcome::Succeeded if checked == Some(true) => standing_of(&run.plan.parts().verify),
+        RunOutcome::Succeeded if checked == Some(true) => standing_of(&run.plan().parts().verify),
         // Nor is a run with steps left out by choice.
-        RunOutcome::Succeeded if !run.state.left.is_empty() => Standing::Reported,
+        RunOutcome::Succeeded if run.state().is_partial() => Standing::Reported,
         RunOutcome::Succeeded if counts.reported == 0 && counts.plausible > 0 => Standing::Plausible,
         RunOutcome::Succeeded if counts.reported == 0 && counts.verified > 0 => Standing::Verified,
         RunOutcome::Succeeded => Standing::Reported,
         _ if checked == Some(false) => Standing::Refuted,
         _ => Standing::Unchecked,
     };
-    let stale = run
-        .state
-        .proof
-        .stale
-        .iter()
-        .map(|(task, path)| StaleFile { task_id: state::task_id(&run.plan, *task), path: path.clone() });
+    let stale = run.state().proof.stale_files().iter();
+    let stale = stale
+        .map(|(task, path)| StaleFile { task_id: state::task_id(run.plan(), *task), path: path.clone() });
     let stale = stale.collect();
-    let accepted = run.state.control.accepted;
+    let accepted = run.state().control.accepted_criteria();
     let outputs = if outcome == RunOutcome::Succeeded { outputs } else { JsonObject::new() };
     let failures = if outcome == RunOutcome::Succeeded { FailureTally::default() } else { run.failures() };
     run.emit(EventKind::RunEnded {
@@ -79,29 +76,30 @@ pub(in crate::machine) fn end_run(run: &mut Run) {
 }
 
 fn verdict(run: &Run, broken: Option<String>) -> (RunOutcome, String) {
-    let state = &run.state;
-    if let Some(cancelled) = &state.cancelled {
+    let state = run.state();
+    if let Some(cancelled) = state.cancellation() {
         return (RunOutcome::Cancelled, cancelled.reason.clone());
     }
-    if state.timed_out {
+    if state.is_timed_out() {
         return (RunOutcome::Failed, run.ending_reason());
     }
-    if let Some(reason) = &state.control.abandoned {
-        return (RunOutcome::Abandoned, reason.clone());
+    if let Some(reason) = state.control.abandon_reason() {
+        return (RunOutcome::Abandoned, reason.to_owned());
     }
     if let Some(reason) = budget_limits::exhausted_reason(run) {
         return (RunOutcome::Failed, reason);
     }
-    let accepted = state.control.accepted.is_some();
+    let accepted = state.control.accepted_criteria().is_some();
     // A block comes before the `finally` steps, which may fail, too.
-    if let Some(reason) = &state.gates.blocked {
-        return (RunOutcome::Failed, reason.clone());
+    if let Some(reason) = state.gates.block_reason() {
+        return (RunOutcome::Failed, reason.to_owned());
     }
-    if let Some(step) = state.failed {
-        return (RunOutcome::Failed, format!("step `{}` failed", run.plan.step(StepIx(step)).id));
+    if let Some(step) = state.failed_step() {
+        return (RunOutcome::Failed, format!("step `{}` failed", run.plan().step(StepIx(step)).id));
     }
-    if state.proof.judged == Some(false) && !accepted {
-        let refuted: Vec<&str> = state.proof.refuted.iter().map(|failed| failed.criterion.as_str()).collect();
+    if state.proof.is_refuted() && !accepted {
+        let refuted: Vec<&str> =
+            state.proof.refuted_criteria().iter().map(|failed| failed.criterion.as_str()).collect();
         return (RunOutcome::Failed, format!("plan checks failed: {}", refuted.join(", ")));
     }
     match broken {
@@ -118,11 +116,11 @@ fn offers(run: &Run, outputs: &JsonObject) -> Result<RunOffers, String> {
 
 /// Returns the means to undo the run, or the problem with them.
 fn undo_offer(run: &Run) -> Result<Option<UndoOffer>, String> {
-    let Some(UndoPlan { nested, within }) = run.plan.parts().undo.as_deref() else {
+    let Some(UndoPlan { nested, within }) = run.plan().parts().undo.as_deref() else {
         return Ok(None);
     };
     let declared = &nested.plan.parts().params;
-    let view = TaskScope { plan: &run.plan, state: &run.state, task: None };
+    let view = TaskScope { plan: run.plan(), state: run.state(), task: None };
     let mut given = JsonObject::new();
     for (name, template) in &nested.with {
         let value = template.value(&view).map_err(|error| format!("undo: parameter `{name}`: {error}"))?;
@@ -135,12 +133,12 @@ fn undo_offer(run: &Run) -> Result<Option<UndoOffer>, String> {
     }
     let params = resolve_params(declared, &given)
         .map_err(|bad| format!("undo: {}: {}", nested.path, bad.problems.join("; ")))?;
-    Ok(Some(UndoOffer { path: nested.path.clone(), params, until: run.now.after(*within) }))
+    Ok(Some(UndoOffer { path: nested.path.clone(), params, until: run.now().after(*within) }))
 }
 
 /// Returns the suggestions among the outputs of the run, or the problem with them.
 fn suggestion_offer(run: &Run, outputs: &JsonObject) -> Result<Option<SuggestionOffer>, String> {
-    let source = run.plan.parts().suggests.as_deref();
+    let source = run.plan().parts().suggests.as_deref();
     let Some((source, value)) =
         source.and_then(|source| Some((source, outputs.get(source.output.as_str())?)))
     else {

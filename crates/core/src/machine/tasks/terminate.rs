@@ -13,12 +13,12 @@ use crate::machine::{
 
 /// Ends, without effects, all that has not ended: nobody reports about what was under way.
 pub(in crate::machine) fn terminate(run: &mut Run) {
-    for step in 0..u32::try_from(run.state.steps.len()).unwrap_or(u32::MAX) {
-        if !run.state.step_record(step).state.is_final() {
+    for step in 0..run.state().step_count() {
+        if !run.state().step_record(step).state.is_final() {
             cancel::sweep_step(run, step, true);
         }
     }
-    for (task, activity) in run.state.activities() {
+    for (task, activity) in run.state().activities() {
         interrupt(run, task, activity);
     }
     requests::withdraw(run, None);
@@ -27,7 +27,7 @@ pub(in crate::machine) fn terminate(run: &mut Run) {
 
 /// Ends a task whose activity was interrupted. None waits for people: the cancellation has withdrawn the requests of tasks.
 fn interrupt(run: &mut Run, task: TaskIx, activity: TaskActivity) {
-    let attempt = state::attempt(&run.plan, task, activity.attempt);
+    let attempt = state::attempt(run.plan(), task, activity.attempt);
     interrupt_children(run, task, &attempt);
     if activity.doing == ActivityKind::Working {
         run.end_attempt(attempt, WorkExit::Interrupted);

@@ -8,15 +8,15 @@ use crate::machine::{
     proof::{checks, confirm},
     rounds::fan_in,
     state::{
-        self, Run, TaskIx, fold::gates::PendingApproval, follow_up::FollowUp, task_phase::ActivityKind,
+        self, Run, TaskIx, follow_up::FollowUp, parts::gates::PendingApproval, task_phase::ActivityKind,
         timers,
     },
     tasks::{admit, advance, cancel, finish, resume, retry, run_end},
-    words::{Effect, GatePoint, TimerKind},
+    words::{ApprovalRequest, Effect, GatePoint, TimerKind},
 };
 use wf_model::JsonObject;
 
-/// Carries out the follow-ups that a room left, in order, and those of each before the next.
+/// Carries out the follow-ups of a room, in order, and those of each before the next.
 pub(in crate::machine) fn carry_out(run: &mut Run) {
     let mut open = Vec::new();
     loop {
@@ -43,7 +43,7 @@ fn apply(run: &mut Run, follow_up: FollowUp) {
             retry::retry_guided(run, task, made, reason, completion);
         }
         FollowUp::ScheduleAttempt { attempt, reason } => {
-            retry::schedule_attempt(run, attempt, run.now, reason, None);
+            retry::schedule_attempt(run, attempt, run.now(), reason, None);
         }
         FollowUp::EndTask { task, completion } => finish::finish(run, task, completion),
         FollowUp::StopOthers(task) => cancel::stop_others(run, task),
@@ -79,11 +79,11 @@ fn apply(run: &mut Run, follow_up: FollowUp) {
     }
 }
 
-/// Asks again for the activity of a task; `approved`: and for an answer that came too early.
+/// Asks again for the activity of a task; `approved`: and for an early answer.
 pub(in crate::machine) fn resume_activity(run: &mut Run, task: TaskIx, approved: bool) {
-    let plan = Arc::clone(&run.plan);
+    let plan = Arc::clone(run.plan());
     let step = plan.step(task.ix());
-    let Some(live) = run.state.activity(task) else {
+    let Some(live) = run.state().activity(task) else {
         return;
     };
     let attempt = state::attempt(&plan, task, live.attempt);
@@ -92,10 +92,10 @@ pub(in crate::machine) fn resume_activity(run: &mut Run, task: TaskIx, approved:
         // The approval is requested again with all others.
         (ActivityKind::Asking, _) => {
             if approved {
-                let asks = run.state.gates.asks.values();
-                let of_it = asks.filter(|pending| pending.task == Some(task));
-                let again = of_it.map(|pending| Effect::Ask(Box::new(pending.ask.clone())));
-                run.turn.effects.extend(again);
+                let asks: Vec<ApprovalRequest> = run.state().gates.requests_of(Some(task)).cloned().collect();
+                for ask in asks {
+                    run.push_effect(Effect::Ask(Box::new(ask)));
+                }
             }
         }
         (ActivityKind::Leaving, _) => points::ask_gates(run, Some(task), GatePoint::Leave, None),
@@ -115,7 +115,7 @@ pub(in crate::machine) fn resume_activity(run: &mut Run, task: TaskIx, approved:
     }
 }
 
-/// Lets the room go on that asked for what was approved.
+/// Continues with an approval in the asking room.
 fn apply_grant(run: &mut Run, pending: PendingApproval, outputs: JsonObject) {
     let PendingApproval { ask, task } = &pending;
     if let (Some(phase), Some(task)) = (ask.phase, task) {
@@ -136,7 +136,7 @@ fn apply_grant(run: &mut Run, pending: PendingApproval, outputs: JsonObject) {
     answers::on_decision_granted(run, pending, outputs);
 }
 
-/// Lets the room end what it asked for, and was not approved.
+/// Ends the work of a refused request, in the asking room.
 fn apply_refusal(run: &mut Run, pending: PendingApproval, reason: String) {
     let PendingApproval { ask, task } = &pending;
     if let (Some(phase), Some(task)) = (ask.phase, task) {

@@ -1,4 +1,4 @@
-//! The rooms of the inputs: each goes to the room that it answers.
+//! The rooms of the inputs: each goes to the room of its question.
 
 use crate::machine::{
     agents::{agent, children, client, compaction, exchange, guidance, merging, tool_approval},
@@ -10,7 +10,7 @@ use crate::machine::{
     words::{InputKind, TimerKind},
 };
 
-/// Applies an input. What follows from it in other rooms is left.
+/// Applies an input. The work of other rooms is left.
 pub(in crate::machine) fn on_input(run: &mut Run, input: InputKind) {
     match input {
         InputKind::Begin { kept, left, dropped, baseline, approved, advice, intent } => {

@@ -1,9 +1,9 @@
-//! The turn: an input goes to the room that it answers, and what follows from it to the rooms that carry it out.
+//! The turn: an input goes to its room, and its follow-ups to theirs.
 //!
 //! **Invariant:** no other room calls across rooms.
 //!
-//! Start at `machine`, the interface of the engine, which also asks the rooms what may begin now. `inputs` hands each
-//! input to its room, and `follow_ups` what the room leaves to others.
+//! Start at `machine`, the interface of the engine; it also asks the rooms for the next work. `inputs` hands each
+//! input to its room, and `follow_ups` each follow-up.
 
 pub(super) mod machine;
 

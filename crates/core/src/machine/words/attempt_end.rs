@@ -1,4 +1,4 @@
-//! The end of an attempt: its exit, its results, and whatever it left running.
+//! The end of an attempt: its exit, its results, and the processes left running.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct AttemptEnd {
     pub attempt: Attempt,
     /// The exit.
     pub exit: WorkExit,
-    /// The outputs that it wrote to its output file, read but not yet checked.
+    /// The outputs in its output file, read but not yet checked.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub outputs: JsonObject,
     /// The files it left, if it succeeded.
@@ -30,28 +30,28 @@ pub struct AttemptEnd {
     /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<FailureClass>,
-    /// The time for which a server asked not to be called again. A retry waits for it, as far as `max_delay` allows.
+    /// The pause demanded by a server. A retry waits for it, as far as `max_delay` allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
-    /// The findings of the nested run that it was, if rounds follow from them.
+    /// The findings of the nested run in it, if rounds follow from them.
     #[serde(default, flatten)]
     pub findings: Box<NestedFindings>,
-    /// The files that the results inside a nested run were checked with, if it is verified.
+    /// The evidence of the results inside a nested run, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
-    /// A verified file of an earlier step that changed while the attempt read it as it lay there.
+    /// A verified file of an earlier step, changed while the attempt read it in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swapped_file: Option<String>,
-    /// The resources that it reported as used, however it ended.
+    /// The resources reported as used, however it ended.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
-    /// The processes that it left running, if it succeeded.
+    /// The processes left running, if it succeeded.
     #[serde(default, flatten)]
     pub left: LeftProcesses,
     /// The digest of its log; `None`: it wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogDigest>,
-    /// The changes of breakers that it caused, except by calls of models.
+    /// The breaker changes caused by it, except by calls of models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakers: Vec<BreakerNote>,
 }
@@ -66,7 +66,7 @@ pub struct LogDigest {
 }
 
 impl AttemptEnd {
-    /// Creates the end of an attempt that left nothing but its exit.
+    /// Creates the end of an attempt with nothing but its exit.
     pub fn new(attempt: Attempt, exit: WorkExit) -> Self {
         Self {
             attempt,
@@ -115,12 +115,12 @@ pub enum WorkExit {
         /// Its exit code.
         code: i32,
     },
-    /// The process was ended by a signal that the engine did not send.
+    /// The process was ended by a signal from outside of the engine.
     Signal {
         /// The signal's number.
         signal: i32,
     },
-    /// Work that is no process completed: a wait, a nested run, a request.
+    /// Work without a process completed: a wait, a nested run, a request.
     Completed,
     /// It exceeded its time limit.
     TimedOut,
@@ -177,27 +177,27 @@ impl std::fmt::Display for WorkExit {
     }
 }
 
-/// A process that was still running when the attempt that started it ended.
+/// A process left running at the end of its attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftProcess {
     /// Its id.
     pub pid: i32,
-    /// Its start in clock ticks since the boot: with the id, no other process of that boot has it.
+    /// Its start in clock ticks since the boot: with the id, unique within a boot.
     pub start_ticks: u64,
     /// Its command line, masked and cut; without its environment.
     pub command: String,
 }
 
-/// The processes that an attempt left running.
+/// The processes left running by an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftProcesses {
-    /// True if a process that it started lives on, for later steps.
+    /// True if a process lives on, for later steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub service: bool,
-    /// The processes that it left running.
+    /// The processes left running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<LeftProcess>,
-    /// The boot of the machine that they run on.
+    /// The boot of their machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot_id: String,
     /// True if they outlive the run.
@@ -213,15 +213,15 @@ impl LeftProcesses {
     }
 }
 
-/// A plan that the run made, as it was read. Durable before anything of it begins.
+/// A generated plan, as it was read. Durable before anything of it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanGeneration {
-    /// The attempt that runs it.
+    /// The attempt running it.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// SHA-256 of its text, under which that is stored.
+    /// SHA-256 of its text, and the key of the stored text.
     pub text_digest: Sha256Digest,
-    /// The reasons why it may not run: mistakes in its text, and what its envelope does not allow.
+    /// The reasons why it may not run: mistakes in its text, and breaches of its envelope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The effort of model calls, whoever made them, and the models that were asked.
+//! The effort of model calls by anyone, and the models asked.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,24 @@ use wf_model::{Money, TokenUsage};
 /// The effort of a model call: its tokens, its cost, its time, and how often it was tried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallEffort {
-    /// The tokens that the provider counted; of a call that was stopped, the estimated ones of its request.
+    /// The tokens counted by the provider; of a stopped call, the estimated ones of its request.
     pub usage: TokenUsage,
     /// The cost, in millionths of a US dollar.
     #[serde(default, rename = "cost_micro_usd", skip_serializing_if = "Money::is_zero")]
     pub cost: Money,
-    /// The models that were called in vain before it ended with a reply, in order.
+    /// The models called in vain before its reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_over: Vec<PassedOverModel>,
-    /// The changes of breakers that it caused, in order.
+    /// The breaker changes caused by it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakers: Vec<BreakerNote>,
-    /// The requests that were sent for it, with those that failed.
+    /// The requests sent for it, failed ones included.
     pub requests: u32,
     /// The duration, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// A model that failed, so that its fallback was called.
+/// A failed model, before its fallback was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PassedOverModel {
     /// The model.
@@ -42,12 +42,12 @@ impl CallEffort {
     }
 }
 
-/// A model call that was not made by an agent: by a judge, a gate, a planner or a compactor.
+/// A model call of a judge, a gate, a planner or a compactor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AskedModel {
-    /// The model that was asked.
+    /// The model asked.
     pub model: Name,
-    /// The fallback that replied in its place.
+    /// The fallback replying in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replied_by: Option<Name>,
     /// The digest of the request.
@@ -58,15 +58,15 @@ pub struct AskedModel {
     /// The reason why there is no reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The tokens, the cost and the time that it took.
+    /// Its tokens, its cost and its time.
     #[serde(flatten)]
     pub effort: CallEffort,
 }
 
-/// The model calls of a planner that was asked for alternatives.
+/// The model calls of a planner about alternatives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlannerCalls {
-    /// The amounts that they used.
+    /// The amounts used by them.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
     /// The calls, in order.

@@ -1,21 +1,16 @@
-//! The effects that the world carries out for the machine. Each names the input that answers it.
-
-use std::collections::BTreeMap;
+//! The effects carried out by the world for the machine. Each names its answer, an input.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    agent::{ChildrenReport, ContextCut},
-    machine::words::{
-        AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, CallSupplement, ChildId,
-        CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, InvalidAnswer, MergeStart,
-        PersonAnswer, PlanRequest, StepItem, TaskId, TaskLocks, ToolCallId, WorkExit, serde_pairs,
-    },
+use crate::machine::words::{
+    AgentEnding, AgentRecord, ApprovalRequest, Artifact, Attempt, AttemptFeedback, ChildId, ClientTurn,
+    CompactionRequest, ExchangeQuestion, GatePoint, GuidanceRequest, MergeStart, ModelCall, PlanRequest,
+    StepItem, TaskId, TaskLocks, ToolCallId, ToolOrder,
 };
 use wf_base::{digest::Sha256Digest, name::PlanId, time::Moment};
 use wf_model::{CheckPhase, JsonObject};
 
-/// An action that the engine must carry out, once the events of the same turn are durable.
+/// An action for the engine, once the events of the same turn are durable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
@@ -26,7 +21,7 @@ pub enum Effect {
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<StepItem>,
-        /// The values that the work's templates read, by reference as written.
+        /// The values read by the work's templates, by reference as written.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         reads: JsonObject,
         /// The feedback on the previous attempt, if there was one.
@@ -36,7 +31,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_args: Option<Box<serde_json::Value>>,
     },
-    /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
+    /// Run the checks of a phase: of an attempt with successful work, or the plan's own. Answered by
     /// [`Judged`](super::InputKind::Judged).
     Check {
         /// The attempt; `None`: the plan's own criteria.
@@ -48,7 +43,7 @@ pub enum Effect {
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<StepItem>,
-        /// The values that the checks' templates read.
+        /// The values read by the checks' templates.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         reads: JsonObject,
     },
@@ -93,7 +88,7 @@ pub enum Effect {
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<StepItem>,
-        /// The values that the work's templates read, by reference as written.
+        /// The values read by the work's templates, by reference as written.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         reads: JsonObject,
     },
@@ -106,8 +101,8 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
     },
-    /// Determine the state of an attempt that was under way when the engine died, and end it as
-    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Also: begin a plan that the run made. Answered like
+    /// Determine the state of an attempt under way when the engine died, and end it as
+    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if its end is unknown. Also: begin a generated plan. Answered like
     /// [`Effect::Start`].
     Watch {
         #[serde(flatten)]
@@ -117,10 +112,10 @@ pub enum Effect {
         /// The item, where the step is repeated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item_value: Option<StepItem>,
-        /// The values that the work's templates read, by reference as written.
+        /// The values read by the work's templates, by reference as written.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         reads: JsonObject,
-        /// The feedback on the previous attempt, if there was one: work that never began is begun
+        /// The feedback on the previous attempt, if there was one: work not begun yet is begun
         /// now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         correction: Option<Box<AttemptFeedback>>,
@@ -130,43 +125,14 @@ pub enum Effect {
         /// The progress of an agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<Box<AgentRecord>>,
-        /// The digest of the text of the plan that it runs, if the run made that plan and it may begin.
+        /// The digest of the text of its generated plan, if there is one and it may begin.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generated: Option<Sha256Digest>,
     },
     /// Call the model of an agent. Answered by [`Replied`](super::InputKind::Replied).
-    CallModel {
-        #[serde(flatten)]
-        attempt: Attempt,
-        call: u32,
-        /// The mistake in the last answer that the model is asked to repair.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        repairs: Option<String>,
-        /// The reasons of the tool calls before that were not executed, by position.
-        #[serde(default, with = "serde_pairs", skip_serializing_if = "BTreeMap::is_empty")]
-        refusals: BTreeMap<u32, String>,
-        /// The cut of the conversation.
-        #[serde(default, skip_serializing_if = "ContextCut::is_none")]
-        context: ContextCut,
-        /// The texts of gates for the call.
-        supplement: Box<CallSupplement>,
-    },
+    CallModel(ModelCall),
     /// Execute a tool call of an agent. Answered by [`ToolEnded`](super::InputKind::ToolEnded).
-    CallTool {
-        #[serde(flatten)]
-        id: ToolCallId,
-        /// The time that no limit of the attempt counts, in milliseconds.
-        waited_ms: u64,
-        /// The result, of a call of `dispatch` or `collect`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        children: Option<Box<ChildrenReport>>,
-        /// The answer of people, if the call is a question to them.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        answer: Option<Box<PersonAnswer>>,
-        /// True if the agent was given untrusted text before.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        untrusted: bool,
-    },
+    CallTool(ToolOrder),
     /// Begin a child run of an agent, or go on with it. Answered by [`ChildEnded`](super::InputKind::ChildEnded).
     StartChild {
         /// The child run.
@@ -179,32 +145,10 @@ pub enum Effect {
     /// Give the program of an agent the reply to its last request, if it waits for one, and wait until it makes the
     /// next or ends; start it if it does not run. Answered by [`ClientCalled`](super::InputKind::ClientCalled) and
     /// [`ClientEnded`](super::InputKind::ClientEnded).
-    ServeClient {
-        #[serde(flatten)]
-        attempt: Attempt,
-        /// The number of its last call; 0: none was made.
-        call: u32,
-        /// The reasons of the tool calls in the reply that it must not execute, by position.
-        #[serde(default, with = "serde_pairs", skip_serializing_if = "BTreeMap::is_empty")]
-        refusals: BTreeMap<u32, String>,
-        /// The answer that it is begun again to repair.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        repairs: Option<InvalidAnswer>,
-    },
-    /// Collect what an agent left; end its program. Answered by [`Ended`](super::AttemptEnd).
-    EndAgent {
-        #[serde(flatten)]
-        attempt: Attempt,
-        /// The exit of the agent.
-        exit: WorkExit,
-        /// The digest of the answer of a program of its own.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        answer: Option<Sha256Digest>,
-        /// The source of untrusted text that it was given.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        untrusted: Option<String>,
-    },
-    /// Compute the merge of what an attempt left in its worktree; write no file. Answered by
+    ServeClient(ClientTurn),
+    /// Collect the results of an agent; end its program. Answered by [`Ended`](super::AttemptEnd).
+    EndAgent(AgentEnding),
+    /// Compute the merge of an attempt's worktree; write no file. Answered by
     /// [`MergePrepared`](super::InputKind::MergePrepared).
     PrepareMerge {
         #[serde(flatten)]
@@ -220,12 +164,12 @@ pub enum Effect {
         /// True to kill without grace.
         force: bool,
     },
-    /// Ask the planner about a step whose attempts fail. Answered by [`Guided`](super::InputKind::Guided).
+    /// Ask the planner about the failing attempts of a step. Answered by [`Guided`](super::InputKind::Guided).
     Guide {
         /// The question.
         request: Box<GuidanceRequest>,
     },
-    /// Ask the compactor what is omitted of a conversation. Answered by [`Compacted`](super::InputKind::Compacted).
+    /// Ask the compactor for the cut of a conversation. Answered by [`Compacted`](super::InputKind::Compacted).
     Compact {
         /// The question.
         request: Box<CompactionRequest>,
@@ -250,31 +194,31 @@ pub struct GateQuestion {
     pub point: GatePoint,
     /// The number of the attempt: the next one before its work, else the last.
     pub attempt: u32,
-    /// The attempt that is about to begin, if it is not the first of its round.
+    /// The next attempt, if it is not the first of its round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u32>,
     /// The item, where the step is repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_value: Option<StepItem>,
-    /// The values that the templates of the work read.
+    /// The values read by the templates of the work.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub reads: JsonObject,
-    /// The steps that it depends on, with their outputs; for the run, all steps.
+    /// Its dependencies, with their outputs; for the run, all steps.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub steps: JsonObject,
     /// The outputs of the attempt, or of the run.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub outputs: JsonObject,
-    /// The tool call of an agent that is to begin.
+    /// The next tool call of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCallId>,
-    /// The part of an agent's conversation that they are asked about.
+    /// The part of an agent's conversation in question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Box<ExchangeQuestion>>,
 }
 
 impl GateQuestion {
-    /// Returns the attempt with which the gates are told to end; `None`: they are those of the run.
+    /// Returns the attempt of the gates, to end them; `None`: they belong to the run.
     pub fn attempt(&self) -> Option<Attempt> {
         let task_id = self.task_id.clone()?;
         Some(Attempt { task_id, attempt: self.attempt })
@@ -282,17 +226,17 @@ impl GateQuestion {
 }
 
 impl Effect {
-    /// Returns the attempt that it is work for; `None`: it is for the run, or is not work.
+    /// Returns its attempt; `None`: it is for the run, or is not work.
     pub fn attempt(&self) -> Option<Attempt> {
         match self {
             Self::Start { attempt, .. }
             | Self::Watch { attempt, .. }
-            | Self::CallModel { attempt, .. }
-            | Self::ServeClient { attempt, .. }
-            | Self::EndAgent { attempt, .. }
+            | Self::CallModel(ModelCall { attempt, .. })
+            | Self::ServeClient(ClientTurn { attempt, .. })
+            | Self::EndAgent(AgentEnding { attempt, .. })
             | Self::PrepareMerge { attempt } => Some(attempt.clone()),
             Self::Check { attempt, .. } => attempt.clone(),
-            Self::CallTool { id, .. } => Some(id.attempt.clone()),
+            Self::CallTool(order) => Some(order.id.attempt.clone()),
             Self::StartChild { id, .. } => Some(id.attempt.clone()),
             Self::Merge(start) => Some(start.attempt.clone()),
             Self::Guide { request } => Some(request.attempt.clone()),
@@ -333,7 +277,7 @@ pub enum TimerKind {
     },
     /// The run has taken too long.
     Run,
-    /// A threshold of the time that the budget allows is reached, or all of it.
+    /// A threshold of the budgeted time is reached, or all of it.
     Budget {
         /// The threshold, in milliseconds from the beginning of the run.
         ms: u64,
@@ -341,7 +285,7 @@ pub enum TimerKind {
 }
 
 impl GateQuestion {
-    /// True if it is about a call of an agent that is at work.
+    /// True if it is about a call of a working agent.
     pub fn is_of_agent(&self) -> bool {
         self.tool_call.is_some() || self.exchange.is_some()
     }

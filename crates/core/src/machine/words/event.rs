@@ -25,7 +25,7 @@ use wf_base::{
 };
 use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
 
-/// A fact that can be true of a run, in the past tense.
+/// A fact about a run, in the past tense.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
@@ -37,7 +37,7 @@ pub enum EventKind {
         plan: PlanId,
         /// Its resolved parameters.
         params: JsonObject,
-        /// The name under which an agent dispatched it; absent: none did.
+        /// Its name as a run dispatched by an agent; absent: it is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dispatch: Option<Name>,
     },
@@ -56,15 +56,15 @@ pub enum EventKind {
         outputs: JsonObject,
         /// The verification status of the result.
         standing: Standing,
-        /// The run that did the work.
+        /// The original run.
         reused_from: RunId,
-        /// The files that it was checked with, if it is verified.
+        /// Its evidence, if it is verified.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<Artifact>,
     },
     /// The result of an item was reused from an earlier run. The item ends with it once it is known.
     ItemReused(ReusedItem),
-    /// A result of an earlier run is not what that run left, and was not reused: its step runs again.
+    /// A result of an earlier run has changed since, and was not reused: its step runs again.
     ResultDropped {
         /// The step.
         step: Name,
@@ -73,7 +73,7 @@ pub enum EventKind {
         item_key: Option<String>,
         /// The difference.
         reason: String,
-        /// The run that did the work.
+        /// The original run.
         reused_from: RunId,
     },
     /// The user left a step out of this run, or all but some of its items.
@@ -124,9 +124,9 @@ pub enum EventKind {
     ChildEnded(Box<ChildEnd>),
     /// Gates decided about a model call, a reply, or the result of a tool call of an agent.
     ExchangeGated(ExchangeGated),
-    /// The work of an agent ended; what it left is collected.
+    /// The work of an agent ended; its results are collected.
     AgentEnded(AgentExit),
-    /// A plan that the run made was read. Durable before anything of it begins.
+    /// A generated plan was read. Durable before anything of it begins.
     PlanGenerated(PlanGeneration),
     /// The changes of an agent in a worktree may be merged.
     MergeRequested(MergeRequest),
@@ -145,7 +145,7 @@ pub enum EventKind {
         /// The failure class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure_class: Option<FailureClass>,
-        /// The findings of the nested run that it was.
+        /// The findings of the nested run in it.
         #[serde(default, flatten)]
         findings: NestedFindings,
         /// Its outputs, checked against their declarations.
@@ -157,19 +157,19 @@ pub enum EventKind {
         /// The verification status of a nested run's result, if gates are to look at it first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         standing: Option<Standing>,
-        /// A verified file of an earlier step that changed while the attempt could read it.
+        /// A verified file of an earlier step, changed while the attempt could read it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         swapped_file: Option<String>,
-        /// The resources that it reported as used, however it ended.
+        /// The resources reported as used, however it ended.
         #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
         usage: AttemptUsage,
-        /// The processes that it left running.
+        /// The processes left running.
         #[serde(default, flatten)]
         left: LeftProcesses,
         /// The digest of its log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         log: Option<LogDigest>,
-        /// The changes of breakers that it caused, except by calls of models, in order.
+        /// The breaker changes caused by it, except by calls of models, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         breakers: Vec<BreakerNote>,
     },
@@ -207,14 +207,14 @@ pub enum EventKind {
         /// Its result.
         result: GateResult,
     },
-    /// All gates at a point passed, or an approver agreed where they demanded that.
+    /// All gates at a point passed, or an approver agreed on their demand.
     GatesPassed {
         /// The task; absent for the gates of the run.
         #[serde(flatten)]
         task_id: Option<TaskId>,
         /// The gate point.
         point: GatePoint,
-        /// The parts that they rewrote, with their new values.
+        /// The rewritten parts, with their new values.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         rewritten: JsonObject,
     },
@@ -223,7 +223,7 @@ pub enum EventKind {
         /// The task; absent for a gate of the run.
         #[serde(flatten)]
         task_id: Option<TaskId>,
-        /// The gate that blocked.
+        /// The blocking gate.
         gate: GateId,
         /// The name of the escalation.
         name: String,
@@ -239,7 +239,7 @@ pub enum EventKind {
     ApprovalResolved {
         /// The number of the request, in its run.
         request: u32,
-        /// The task that waited for it; absent: the run did.
+        /// The waiting task; absent: the run waited.
         #[serde(flatten)]
         task_id: Option<TaskId>,
         /// The resolution.
@@ -253,7 +253,7 @@ pub enum EventKind {
         intent: Option<IntentAdvice>,
         /// The advice on tools and their targets.
         advice: Vec<ToolAdvice>,
-        /// The steps that begin with another alternative than as written, in plan order.
+        /// The steps beginning with another alternative than as written, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<AlternativeSwitch>,
     },
@@ -265,16 +265,16 @@ pub enum EventKind {
         round: u32,
         /// The digest of the current plan.
         plan_digest: Sha256Digest,
-        /// The steps that it is asked about, in plan order.
+        /// The steps in question, in plan order.
         steps: Vec<Name>,
     },
     /// The planner gave usable alternatives: they are part of the plan from now on.
     PlannerAccepted {
         /// The number of the round.
         round: u32,
-        /// The digest of the plan that includes them.
+        /// The digest of the plan with them.
         plan_digest: Sha256Digest,
-        /// The digest of the plan that the planner was given.
+        /// The digest of the planner's original plan.
         parent_digest: Sha256Digest,
         /// An alternative for each step, as it was given.
         alternatives: std::collections::BTreeMap<Name, ProposedAlternative>,
@@ -285,15 +285,15 @@ pub enum EventKind {
         #[serde(flatten)]
         calls: PlannerCalls,
     },
-    /// The planner gave nothing, or nothing that may be used.
+    /// The planner gave nothing usable.
     PlannerRejected(PlannerRejection),
     /// The attempts of a step fail, and the planner is asked for guidance. Durable before it is asked.
     GuidanceRequested(GuidanceStart),
-    /// The planner gave guidance for the next attempts of a step, or none that may be used.
+    /// The planner gave guidance for the next attempts of a step, or nothing usable.
     GuidanceEnded(GuidanceEnd),
-    /// The compactor is to be asked what is omitted of a conversation. Durable before it is asked.
+    /// The compactor is to be asked for the cut of a conversation. Durable before it is asked.
     CompactionStarted(CompactionStart),
-    /// The compactor chose, or gave no answer that may be used. Durable before the request that relies on it.
+    /// The compactor chose, or gave no usable answer. Durable before the request after the cut.
     CompactionEnded(CompactionEnd),
     /// The answer of a program of its own is invalid, and it is to be begun again to repair it. Durable before it is.
     ClientRepairStarted(ClientRepair),
@@ -308,7 +308,7 @@ pub enum EventKind {
         due: Moment,
         /// The reason for the failure of the attempt before.
         reason: String,
-        /// The loop of `inspect` or `test` that it is; absent: none.
+        /// Its loop of `inspect` or `test`; absent: none.
         #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
         looped: Option<ReworkLoop>,
     },
@@ -321,7 +321,7 @@ pub enum EventKind {
         state: StepState,
         /// The verification status of the result.
         standing: Standing,
-        /// The reason; empty for success, unless its verification status is not that of its checks.
+        /// The reason; empty for success, unless its verification status differs from its checks.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
         /// The failure class.
@@ -330,13 +330,13 @@ pub enum EventKind {
         /// True if the run goes on despite its failure.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         allowed_to_fail: bool,
-        /// The cache key under which an earlier result was found.
+        /// The cache key of the earlier result found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_key: Option<Sha256Digest>,
         /// The outputs of a repeated step, lists in item order, or of a reused item.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,
-        /// The run that did the work of a reused item.
+        /// The original run of a reused item.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reused_from: Option<RunId>,
     },
@@ -359,7 +359,7 @@ pub enum EventKind {
         /// The resource and the amount used.
         #[serde(flatten)]
         spent: BudgetUsage,
-        /// The threshold that was reached.
+        /// The threshold reached.
         percent: u32,
     },
     /// The run makes progress and was given more time.
@@ -388,7 +388,7 @@ pub enum EventKind {
         /// The reason, in one sentence; for success, the skipped checks and their cause, if any.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
-        /// The first step that failed, if one did.
+        /// The first failed step, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed_step: Option<Name>,
         /// The verification status of the result.
@@ -398,16 +398,16 @@ pub enum EventKind {
         /// The failures, by class, if it did not succeed.
         #[serde(default, skip_serializing_if = "FailureTally::is_empty")]
         failures: FailureTally,
-        /// The tasks whose evidence is stale, each with a file that changed, in plan order.
+        /// The tasks with stale evidence, each with a changed file, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stale: Vec<StaleFile>,
         /// The plan's outputs.
         #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
         outputs: JsonObject,
-        /// The number of criteria that pass, if the result was accepted with less than all.
+        /// The number of passing criteria, if the result was accepted with less than all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         accepted: Option<CriteriaCount>,
-        /// The runs that may follow, if its plan has any and it succeeded.
+        /// The possible next runs, if its plan has any and it succeeded.
         #[serde(flatten)]
         offers: RunOffers,
     },
@@ -423,13 +423,13 @@ pub struct Event {
     pub fact: EventKind,
 }
 
-/// The runs that may follow one that succeeded, if a person wants them.
+/// The possible next runs after a success, if a person wants them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunOffers {
     /// The means to undo it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Box<UndoOffer>>,
-    /// The suggestions of what may be done next.
+    /// The suggestions of next plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggests: Option<Box<SuggestionOffer>>,
 }

@@ -6,7 +6,7 @@ use crate::machine::words::{PinnedFile, TaskId};
 use wf_base::{digest::Sha256Digest, keywords};
 
 keywords! {
-    /// A protection that a sandbox enforces.
+    /// A protection enforced by a sandbox.
     #[derive(
         Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
     )]
@@ -20,11 +20,11 @@ keywords! {
         Processes = "processes",
         /// Private user ids: no rights outside.
         Users = "users",
-        /// The kernel refuses paths that are not granted, regardless of mounts.
+        /// The kernel refuses paths without a grant, regardless of mounts.
         Landlock = "landlock",
-        /// The kernel refuses system calls that are not needed.
+        /// The kernel refuses needless system calls.
         Seccomp = "seccomp",
-        /// Writes go to a layer that is thrown away.
+        /// Writes go to a temporary layer.
         Scratch = "scratch",
         /// A limit on memory.
         Memory = "memory",
@@ -38,17 +38,17 @@ keywords! {
 /// The workspace as it was when the run began, for its checks to compare with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Baseline {
-    /// SHA-256 of the list of its files, which is stored with the run: the name and the system
+    /// SHA-256 of the list of its files, stored with the run: the name and the system
     /// metadata of each.
     pub manifest: Sha256Digest,
     /// The number of files and folders.
     pub entries: u64,
-    /// The files that checks name and see as they were then, whatever steps make of them.
+    /// The files named by checks and shown to them in their original state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<PinnedFile>,
 }
 
-/// A file of a task's evidence that changed since the task was checked.
+/// A file of a task's evidence, changed since the task was checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StaleFile {
     /// The task.
@@ -65,7 +65,7 @@ impl StaleFile {
     }
 }
 
-/// A file that an attempt left, stored under its digest, or that it was checked with.
+/// A file left by an attempt, stored under its digest, or a file of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Artifact {
     /// Its path, relative to the workspace.
@@ -74,14 +74,14 @@ pub struct Artifact {
     pub digest: Sha256Digest,
     /// Its size in bytes.
     pub size: u64,
-    /// Of evidence that only `writes` lists, which is not stored: the steps, and the items of its own step, that declare the
+    /// Of evidence listed by `writes` only, and not stored: the steps, and the items of its own step, with a declaration of the
     /// file, too. It is evidence until an attempt of another one of these tasks begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_by: Option<Vec<TaskId>>,
 }
 
 impl Artifact {
-    /// True for evidence that only `writes` lists.
+    /// True for evidence listed by `writes` only.
     pub fn is_product(&self) -> bool {
         self.released_by.is_some()
     }

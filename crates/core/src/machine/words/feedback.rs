@@ -1,4 +1,4 @@
-//! The feedback to an attempt about the one before it, as data: the criteria that failed and the loop that it is.
+//! The feedback to an attempt about the one before it, as data: its failed criteria and the next loop.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ pub struct AttemptFeedback {
     /// The task of these attempts.
     #[serde(flatten)]
     pub task_id: TaskId,
-    /// The attempt that failed; 0: a result from the cache that failed verification.
+    /// The failed attempt; 0: a result from the cache failed verification.
     pub attempt: u32,
-    /// The loop of `inspect` or `test` that the next attempt is; absent: none.
+    /// The loop of `inspect` or `test` in the next attempt; absent: none.
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
     pub looped: Option<ReworkLoop>,
     /// The failure class; absent if unknown.
@@ -25,14 +25,14 @@ pub struct AttemptFeedback {
     pub what_was_wrong: String,
     /// The remedy, in one sentence.
     pub what_to_do: String,
-    /// The criteria that it failed, in their order; empty if it ended before it was judged.
+    /// Its failed criteria, in their order; empty if it ended before it was judged.
     pub failed: Vec<FailedCheck>,
-    /// The number of criteria that each attempt so far failed, oldest first.
+    /// The number of failed criteria of each attempt so far, oldest first.
     pub gaps: Vec<FailureCount>,
     /// The guidance of a planner for an agent; absent: none was given in this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
-    /// The guidance of people who were asked since the agent was stuck; absent: none was given in this round.
+    /// The guidance of people about the stuck agent; absent: none was given in this round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person_guidance: Option<String>,
 }
@@ -125,11 +125,11 @@ pub(in crate::machine) fn mismatch(expected: &str, found: &str) -> String {
 /// A rework attempt, after a check of `inspect` or `test` failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReworkLoop {
-    /// The phase that sent the work back.
+    /// The failed phase.
     pub phase: CheckPhase,
     /// The number of this loop of the phase, from 1.
     pub number: u32,
-    /// The number of loops that the phase has.
+    /// The number of loops of the phase.
     pub limit: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The points of a run at which gates are asked, and the gates of each.
+//! The gate points of a run, and the gates of each.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wf_base::name::GateId;
 use wf_model::{Gate, GateTrigger, Plan, StepIx, StepWork};
 
-/// A point at which gates are asked.
+/// A point for gates.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -34,7 +34,7 @@ pub enum GatePoint {
 }
 
 impl GatePoint {
-    /// Returns the triggers of this point, in the order in which they are asked.
+    /// Returns the triggers of this point, in order.
     pub fn triggers(self) -> &'static [GateTrigger] {
         match self {
             Self::Start => &[GateTrigger::BeforeRun, GateTrigger::OnInput],
@@ -66,7 +66,7 @@ pub fn gates_at(plan: &Plan, step: Option<StepIx>, point: GatePoint) -> impl Ite
 /// A gate blocks the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunBlock {
-    /// The gate, or the other request that was not approved.
+    /// The gate, or the other request without approval.
     pub gate: GateId,
     /// The reason.
     pub reason: String,

@@ -1,4 +1,4 @@
-//! The inputs of the machine: occurrences that a run reacts to, and the results that they bring.
+//! The inputs of the machine: occurrences, and their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,11 +29,11 @@ pub struct MachineInput {
     pub kind: InputKind,
 }
 
-/// An occurrence that a run reacts to.
+/// An occurrence, an input of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum InputKind {
-    /// The run is to begin. `kept` are results reused from an earlier run, `left` is what the user
+    /// The run is to begin. `kept` are results reused from an earlier run, `left` are the parts the user
     /// chose not to run, `baseline` the workspace as it is.
     Begin {
         /// The reused results, in plan order.
@@ -42,7 +42,7 @@ pub enum InputKind {
         /// The parts left out, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<DeselectedStep>,
-        /// Results that are not reused, since they have changed.
+        /// Results not reused, since they have changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         dropped: Vec<DiscardedResult>,
         /// The workspace as it is, if the work in it is judged.
@@ -96,7 +96,7 @@ pub enum InputKind {
         /// The digest of its answer, if it gave one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Sha256Digest>,
-        /// The mistake in the answer, which it may repair.
+        /// The mistake in the answer, to be repaired.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mistake: Option<String>,
     },
@@ -104,10 +104,10 @@ pub enum InputKind {
     ChildEnded(Box<ChildEnd>),
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
-    /// A plan that the run made was read and stored. Answers [`Effect::Start`](super::Effect::Start) and
+    /// A generated plan was read and stored. Answers [`Effect::Start`](super::Effect::Start) and
     /// [`Effect::Watch`](super::Effect::Watch) of its attempt.
     Generated(PlanGeneration),
-    /// The merge of what an agent did was computed. Answers [`Effect::PrepareMerge`](super::Effect::PrepareMerge).
+    /// The merge of an agent's changes was computed. Answers [`Effect::PrepareMerge`](super::Effect::PrepareMerge).
     MergePrepared {
         /// The attempt.
         attempt: Attempt,
@@ -142,7 +142,7 @@ pub enum InputKind {
         #[serde(rename = "place")]
         task_id: TaskId,
     },
-    /// Another task holds a lock of a task, which waits. Comes before [`InputKind::Locked`], for a task that needs only files.
+    /// Another task holds a lock of a waiting task. Comes before [`InputKind::Locked`], for a task with files only.
     LockHeld {
         /// The task.
         #[serde(rename = "place")]
@@ -184,13 +184,13 @@ pub enum InputKind {
         /// Their results.
         #[serde(flatten)]
         gated: GateOutcome,
-        /// The tool call of an agent that they were asked about.
+        /// The tool call of an agent in question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call: Option<ToolCallId>,
-        /// The arguments of that call.
+        /// The arguments of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Box<ShownContent>>,
-        /// The part of an agent's conversation that they were asked about.
+        /// The part of an agent's conversation in question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exchange: Option<Box<GatedExchange>>,
     },
@@ -208,7 +208,7 @@ pub enum InputKind {
     Guided(GuidanceReply),
     /// The compactor was asked. Answers [`Effect::Compact`](super::Effect::Compact).
     Compacted(Box<CompactionReply>),
-    /// Cancellation is requested. A second request kills at once what still runs.
+    /// Cancellation is requested. A second request kills running work at once.
     Cancel {
         /// The requester or the reason, for the record.
         reason: String,
@@ -221,7 +221,7 @@ pub enum InputKind {
 pub enum PlannerReply {
     /// The planner's output.
     Text(String),
-    /// The reason why there is no output that counts.
+    /// The reason why no output counts.
     Nothing(String),
 }
 
@@ -234,7 +234,7 @@ impl From<PlannerReply> for Result<String, String> {
     }
 }
 
-/// A result of an earlier run that has changed since, so that its step runs again.
+/// A changed result of an earlier run: its step runs again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardedResult {
     /// The step.
@@ -244,16 +244,16 @@ pub struct DiscardedResult {
     pub item: Option<String>,
     /// The difference, phrased to follow "it runs again: ".
     pub reason: String,
-    /// The run that did the work.
+    /// The original run.
     pub from: RunId,
 }
 
-/// A step that is left out of a run by choice, or all but some of its items.
+/// A step left out of a run by choice, or all but some of its items.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DeselectedStep {
     /// The step.
     pub step: Name,
-    /// The keys of the items that run nevertheless; empty: the whole step is left out.
+    /// The keys of the chosen items; empty: the whole step is left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except_items: Vec<String>,
 }
@@ -261,9 +261,9 @@ pub struct DeselectedStep {
 /// A cached result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CachedResult {
-    /// The key that matched.
+    /// The matching key.
     pub cache_key: Sha256Digest,
-    /// The run that did the work.
+    /// The original run.
     pub reused_from: RunId,
     /// Its outputs.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
@@ -278,7 +278,7 @@ pub struct CachedResult {
 pub struct CachedFile {
     /// The path, relative to the workspace.
     pub path: String,
-    /// SHA-256 of the content, under which it is stored.
+    /// SHA-256 of the content, and its key in the store.
     pub digest: Sha256Digest,
     /// The size in bytes.
     pub size: u64,
@@ -328,7 +328,7 @@ keywords! {
 }
 
 impl InputKind {
-    /// True if it answers an effect that prepares a task's next attempt; see [`Effect::prepares`].
+    /// True if it answers the preparation of a task's next attempt; see [`Effect::prepares`].
     ///
     /// [`Effect::prepares`]: super::Effect::prepares
     pub fn prepares(&self) -> bool {

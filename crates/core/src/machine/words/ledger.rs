@@ -1,4 +1,4 @@
-//! The resources that a run has used: the fold of its events, the same for the machine and for a
+//! The resources used by a run: the fold of its events, the same for the machine and for a
 //! mere observer. A restart resets nothing, since they are not stored anywhere else.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::machine::words::{
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, Money, RunBudget};
 
-/// The resources that one attempt used, as its work reported them.
+/// The resources used by one attempt, as its work reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AttemptUsage {
     /// The attempts of a nested run and of all below it; the attempt itself is not among them.
@@ -36,7 +36,7 @@ pub struct BudgetUsage {
     pub limit: u64,
 }
 
-/// The resources that a run has used so far, and its budget.
+/// The resources used by a run so far, and its budget.
 ///
 /// **Invariant:** it is the fold of the run's events, in their order, with [`BudgetLedger::apply_fact`].
 /// Nested runs are counted when their attempt has ended.
@@ -45,7 +45,7 @@ pub struct BudgetLedger {
     /// The budget, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<RunBudget>,
-    /// Attempts that began, including those of nested runs that ended.
+    /// Attempts begun, including those of ended nested runs.
     pub attempts: u64,
     /// Rounds of replanning.
     pub rounds: u64,
@@ -66,10 +66,10 @@ pub struct BudgetLedger {
     /// The highest reported threshold of each limit, in percent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<BudgetResource, u32>,
-    /// The first resource that was exhausted, if any.
+    /// The first exhausted resource, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<BudgetUsage>,
-    /// True if the time is over, so that running work is ended.
+    /// True if the time is over, and running work is ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtime: bool,
     /// The time of the run's last progress: a task ended well, or a gap shrank.
@@ -95,7 +95,7 @@ impl AttemptUsage {
 }
 
 impl BudgetLedger {
-    /// The events that it is folded from.
+    /// The events of its fold.
     pub const EVENTS: [&'static str; 18] = [
         "run_started",
         "budget_set",
@@ -176,12 +176,12 @@ impl BudgetLedger {
         (self.attempts, self.tokens, self.cost) = (all.attempts, all.tokens, all.cost);
     }
 
-    /// Counts one more round of replanning, for the fact that one began.
+    /// Counts one more round of replanning.
     pub(in crate::machine) fn count_round(&mut self) {
         self.rounds = self.rounds.saturating_add(1);
     }
 
-    /// Returns the usage that an enclosing run counts for this one.
+    /// Returns its usage, to be counted by an enclosing run.
     pub fn usage(&self) -> AttemptUsage {
         AttemptUsage { attempts: self.attempts, tokens: self.tokens, cost: self.cost }
     }
@@ -211,7 +211,7 @@ impl BudgetLedger {
         }
     }
 
-    /// Returns the resource that does not suffice for something, with what it would use.
+    /// Returns the resource that does not suffice for a use, with the resulting amount.
     pub fn refuses(&self, wanted: AttemptUsage) -> Option<BudgetUsage> {
         let all = self.usage().plus(wanted);
         let amounts = [(BudgetResource::Tokens, all.tokens), (BudgetResource::Cost, all.cost.micros())];
@@ -226,7 +226,7 @@ impl BudgetLedger {
         [BudgetResource::Tokens, BudgetResource::Cost].iter().any(|one| self.limit(*one).is_some())
     }
 
-    /// True if there is something to report: a budget, or data that only a ledger has.
+    /// True if there is something to report: a budget, or data of a ledger only.
     pub fn is_worth_reporting(&self) -> bool {
         self.budget.is_some() || self.tokens > 0 || !self.cost.is_zero()
     }

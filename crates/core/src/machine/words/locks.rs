@@ -1,28 +1,28 @@
-//! The locks of a task, as they are requested: names that steps share, and files that they declare to change.
+//! The locks of a task, as they are requested: names shared by steps, and files declared to be changed.
 //!
 //! A task gets all its locks at once or none, before it has begun anything, and holds them until it has ended. So no two
-//! tasks wait for each other in a circle, in whatever order they name their files.
+//! tasks wait for each other in a circle, in any order of their files.
 
 use serde::{Deserialize, Serialize};
 
 use wf_base::name::RunId;
 use wf_model::LockBusyPolicy;
 
-/// The locks that a task needs before it begins.
+/// The locks needed by a task before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLocks {
     /// The named lock of its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
-    /// The reaction when another run has that lock.
+    /// The reaction when another run has the lock.
     #[serde(default, skip_serializing_if = "is_queue")]
     pub when_busy: LockBusyPolicy,
-    /// The files that it declares to change, as paths in the workspace, in order. A folder covers everything in it.
+    /// Its files declared to be changed, as paths in the workspace, in order. A folder covers everything in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }
 
-/// One lock, of those that a task needs.
+/// One lock of a task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockKey {
     /// A named lock. All runs of a workspace share it.
@@ -31,7 +31,7 @@ pub enum LockKey {
     File(String),
 }
 
-/// A task that keeps another one from a lock.
+/// A task keeping another one from a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     pub key: LockKey,
@@ -64,7 +64,7 @@ impl TaskLocks {
     }
 }
 
-/// True for a task that waits for its turn, as most do.
+/// True for a task waiting for its turn, as most do.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_queue(policy: &LockBusyPolicy) -> bool {
     *policy == LockBusyPolicy::Queue

@@ -1,6 +1,6 @@
-//! The words of the machine: its facts, inputs and effects, and the values that they carry.
+//! The words of the machine: its facts, inputs and effects, and the values in them.
 //!
-//! They are data, with the rules that need nothing else: a room reads them, records them, and hands them on. Everything here
+//! They are data, with the rules about them alone: a room reads them, records them, and hands them on. Everything here
 //! has a stable form, since it is stored or sent. **Invariant:** this room names no other room of the machine.
 //!
 //! Start at `event`, `input` and `effect`, which name all else. Then `task_id`, `standing` and `attempt_end`: what a task is,

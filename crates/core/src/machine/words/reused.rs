@@ -1,4 +1,4 @@
-//! The results of an earlier run that a run reuses.
+//! The results of an earlier run, reused by a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,9 @@ pub struct ReusedResult {
     pub outputs: JsonObject,
     /// The verification status of the result.
     pub standing: Standing,
-    /// The run that did the work.
+    /// The original run.
     pub from: RunId,
-    /// The files that it was checked with, if it is verified.
+    /// Its evidence, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Artifact>,
 }
@@ -46,9 +46,9 @@ pub struct ReusedItem {
     pub outputs: JsonObject,
     /// The verification status of the result.
     pub standing: Standing,
-    /// The run that did the work.
+    /// The original run.
     pub reused_from: RunId,
-    /// The files that it was checked with, if it is verified.
+    /// Its evidence, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Artifact>,
 }

@@ -1,4 +1,4 @@
-//! The rounds of a plan with `replan`: their measures, their directives, and the alternatives that they used.
+//! The rounds of a plan with `replan`: their measures, their directives, and their alternatives.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct Round {
     /// The directive after the round before; absent for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Directive>,
-    /// The number of criteria that pass.
+    /// The number of passing criteria.
     pub checks: CriteriaCount,
     /// The first failed criterion, as `step: criterion`, or another failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,17 +33,17 @@ pub struct Round {
     /// The blocked targets, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_targets: Vec<String>,
-    /// The findings about the alternatives in use: those that failed, and at the end those that
+    /// The findings about the alternatives in use: of failed steps, and at the end the ones that
     /// passed and are not as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<UsedAlternative>,
-    /// The steps that switch to another alternative, in plan order.
+    /// The steps switched to another alternative, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<AlternativeSwitch>,
-    /// The steps that run again, in plan order.
+    /// The reopened steps, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopened: Vec<Name>,
-    /// The steps about which people are asked, since nothing else is left to try (`on_stuck: escalate`).
+    /// The steps people are asked about, since nothing else is left to try (`on_stuck: escalate`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalated: Vec<Name>,
     /// The reason why the controller tries nothing more although another round was ordered.
@@ -68,10 +68,10 @@ pub fn forget_round_time(rounds: &mut Value) {
     }
 }
 
-/// The number of criteria that pass.
+/// The number of passing criteria.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CriteriaCount {
-    /// The criteria that pass.
+    /// The passing criteria.
     pub passed: u32,
     /// All criteria.
     pub total: u32,
@@ -84,7 +84,7 @@ pub struct AlternativeSwitch {
     pub step: Name,
     /// The kind of change.
     pub kind: Directive,
-    /// The alternative that failed; absent: the step as written.
+    /// The failed alternative; absent: the step as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Name>,
     /// The next alternative; absent: the step as written.
@@ -122,7 +122,7 @@ pub struct FailureTally {
     /// Failures of the environment.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub environmental: u32,
-    /// Failures of the engine, which show nothing of the work, and interruptions.
+    /// Failures of the engine, irrelevant to the work, and interruptions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub engine: u32,
 }
@@ -184,12 +184,12 @@ impl RoundFailureClass {
 pub enum RoundExhaustion {
     /// No alternative is left.
     Alternatives {
-        /// True if a planner was asked, and gave none that may be used.
+        /// True if a planner was asked, and gave nothing usable.
         was_planned: bool,
     },
     /// All re-planning rounds, or the budget for them, are used.
     Rounds,
-    /// A step that people decide about has failed.
+    /// A step for a decision of people has failed.
     Decision,
     /// The loss forbids another round: the budget is spent, or every round made it worse.
     Loss,
@@ -213,7 +213,7 @@ impl Round {
         }
     }
 
-    /// True if another round follows that does a step otherwise, not one that asks people.
+    /// True if another round follows with a changed step, not with a question to people.
     pub fn replans(&self) -> bool {
         self.goes_on() && self.escalated.is_empty()
     }
@@ -243,30 +243,30 @@ pub struct UsedAlternative {
     /// The target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The calls that were made in the round: what was done, whatever it is called.
+    /// The calls made in the round: the true actions, behind any name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// The first criterion that failed, of the step or in the plan that it runs.
+    /// The first failed criterion, of the step or in its nested plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_check: Option<String>,
     /// The failure class; absent: it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_class: Option<RoundFailureClass>,
-    /// The kind of change that led to it; absent: the step began so.
+    /// The kind of the last change; absent: the step began so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Directive>,
 }
 
-/// The findings of a nested run: what failed, and, for the rounds of a run around it, what was called.
+/// The findings of a nested run: its failures, and, for the rounds of a run around it, its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NestedFindings {
     /// The failures in it, by class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inside: Option<FailureTally>,
-    /// The calls that its steps made in its last round: `run:PROGRAM`, `fetch:HOST`, `agent:ROLE`, `skill:NAME`.
+    /// The calls of its steps in its last round: `run:PROGRAM`, `fetch:HOST`, `agent:ROLE`, `skill:NAME`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
-    /// The first criterion that failed in it.
+    /// The first failed criterion in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_check: Option<String>,
 }
@@ -274,5 +274,5 @@ pub struct NestedFindings {
 /// The reason why a run ends although another round was ordered: no declared alternative is left.
 pub const NO_ALTERNATIVE_LEFT: &str = "no alternative is left";
 
-/// The reason why a run ends although another round was ordered: a step that people decide about has failed.
+/// The reason why a run ends although another round was ordered: a step for a decision of people has failed.
 pub const NOT_APPROVED: &str = "no round asks again";

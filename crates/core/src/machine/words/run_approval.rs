@@ -1,4 +1,4 @@
-//! The approval of a run, and the files that it pins.
+//! The approval of a run, and the files pinned by it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use wf_base::{digest::Sha256Digest, time::Moment};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalPolicy {
-    /// The user who starts the run signs for it.
+    /// The starting user signs for the run.
     Owner,
     /// Other approvers have signed for it.
     Reviewed,
 }
 
-/// A signature that counted.
+/// A counted signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ApprovalSigner {
     /// The id of the key: SHA-256 of its DER form.
@@ -28,10 +28,10 @@ pub struct ApprovalSigner {
 pub struct PinnedFile {
     /// Its path, relative to the workspace.
     pub path: String,
-    /// True for a symbolic link, whose content is the path that it holds.
+    /// True for a symbolic link: its content is its target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub link: bool,
-    /// True for a file that someone may execute: of mode 100755 in git, not 100644.
+    /// True for an executable file: of mode 100755 in git, not 100644.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executable: bool,
     /// SHA-256 of its content.
@@ -39,7 +39,7 @@ pub struct PinnedFile {
 }
 
 impl PinnedFile {
-    /// Creates the pin of a file that is no link and not executable.
+    /// Creates the pin of a plain file, no link and not executable.
     pub fn file(path: impl Into<String>, digest: Sha256Digest) -> Self {
         Self { path: path.into(), link: false, executable: false, digest }
     }
@@ -52,26 +52,26 @@ impl PinnedFile {
     }
 }
 
-/// An approval that was verified and is consumed by the run that it starts.
+/// A verified approval, consumed by the start of its run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunApproval {
-    /// The policy that it satisfied.
+    /// The satisfied policy.
     pub policy: ApprovalPolicy,
     /// SHA-256 of the signed content.
     pub token: Sha256Digest,
-    /// The digest of the plan: of all texts that it is made of and all files that it executes.
+    /// The digest of the plan: of all its texts and all its executed files.
     pub plan_digest: Sha256Digest,
     /// The signatures.
     pub by: Vec<ApprovalSigner>,
-    /// The nonce that makes the token unique.
+    /// The nonce: it makes the token unique.
     pub nonce: String,
-    /// The number of this execution among those that it allows, from 1.
+    /// The number of this execution among the allowed ones, from 1.
     pub execution: u32,
-    /// The number of executions that it allows.
+    /// The number of allowed executions.
     pub executions: u32,
     /// The expiry time.
     pub expires: Moment,
-    /// The key of the user who started the run.
+    /// The key of the starting user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Sha256Digest>,
     /// The workspace files approved in advance, by path: steps and checks see them as they were, and of the

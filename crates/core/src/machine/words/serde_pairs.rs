@@ -1,4 +1,4 @@
-//! Maps with keys that are no strings: serialized as lists of pairs, or read where the keys are text.
+//! Maps with keys other than strings: serialized as lists of pairs, or read where the keys are text.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ where
     Ok(Vec::deserialize(deserializer)?.into_iter().collect())
 }
 
-/// Reads a map with numbers as keys, which are text in an object that a larger one is flattened from.
+/// Reads a map with numbers as keys: they are text inside a flattened object.
 pub(in crate::machine) fn deserialize_numbered<'de, V, D>(
     deserializer: D,
 ) -> Result<BTreeMap<u32, V>, D::Error>

@@ -15,7 +15,7 @@ pub struct StepItem {
 }
 
 impl StepItem {
-    /// Returns the digest of its value, in whatever order objects have their fields.
+    /// Returns the digest of its value, for any order of an object's fields.
     pub fn digest(&self) -> Sha256Digest {
         let mut value = self.value.clone();
         value.sort_all_objects();
@@ -99,21 +99,21 @@ keywords! {
 /// The number of steps of a run by final state and verification status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepCounts {
-    /// Steps that succeeded and are verified.
+    /// Succeeded and verified steps.
     pub verified: u32,
-    /// Steps that succeeded, and whose checks passed, at least one without being able to verify.
+    /// Succeeded steps with passed checks, at least one of them unable to verify.
     #[serde(default, skip_serializing_if = "is_none")]
     pub plausible: u32,
     /// Steps with unverified success.
     pub reported: u32,
-    /// Steps that failed, and whose failure fails the run.
+    /// Steps whose failure fails the run.
     pub failed: u32,
     /// Steps with a tolerated failure: `on_error: continue`.
     #[serde(default, skip_serializing_if = "is_none")]
     pub allowed_to_fail: u32,
-    /// Steps that did not run.
+    /// Skipped steps.
     pub skipped: u32,
-    /// Steps that were cancelled.
+    /// Cancelled steps.
     pub cancelled: u32,
 }
 
@@ -123,14 +123,14 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl Standing {
-    /// True if checks outside the worker passed, so that their evidence must stay fresh.
+    /// True if checks outside the worker passed: their evidence must stay fresh.
     pub fn is_checked(self) -> bool {
         matches!(self, Self::Plausible | Self::Verified)
     }
 }
 
 impl StepCounts {
-    /// Returns the number that a step with this end is counted in.
+    /// Returns the counter of steps with this end.
     pub(in crate::machine) fn of_end(
         &mut self,
         state: StepState,

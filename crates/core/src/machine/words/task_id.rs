@@ -31,7 +31,7 @@ pub struct Attempt {
 }
 
 impl TaskId {
-    /// Returns the task of a step that is not repeated.
+    /// Returns the only task of a step.
     pub fn of_step(step: &Name) -> Self {
         Self { step: step.clone(), item: None }
     }
@@ -41,7 +41,7 @@ impl TaskId {
         self.step == other.step && (self.item.is_none() || self.item == other.item)
     }
 
-    /// Returns the display name of the task, which users can also type: an item by its key, if that
+    /// Returns the display name of the task, also for users to type: an item by its key, if it
     /// is readable, and else by its number.
     pub fn display_name(&self, key: Option<&str>) -> String {
         match key.filter(|key| self.item.is_some() && is_name(key)) {

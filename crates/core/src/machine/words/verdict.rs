@@ -42,16 +42,16 @@ pub struct CheckVerdict {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Vec<IsolationKind>>,
     /// The paths of the workspace hidden from its process, since they are new and undeclared: the
-    /// first 16 of them. A folder stands for all that is in it.
+    /// first 16 of them. A folder stands for all its content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
-    /// The products that were there when it ran and are not as they were when the run began; absent: that is not known.
+    /// The products present at the check and changed since the run began; absent: they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<ProductChanges>,
-    /// The files that the check names and a step changed, since `writes` names them, too.
+    /// The files named by the check and changed by a step, since `writes` names them, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_inputs: Vec<String>,
-    /// The files that were changed beside the run and that nothing declares; absent: none.
+    /// The undeclared files changed beside the run; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_changes: Option<Box<ForeignChanges>>,
     /// True if the steps may change the whole workspace, and the check fixes no file: its pass is at most `reported`.
@@ -68,13 +68,13 @@ pub struct CheckVerdict {
     pub judgement: Option<Box<Judgement>>,
 }
 
-/// The files that were changed beside a run, as its check saw them: the first 16 of each kind.
+/// The files changed beside a run, as its check saw them: the first 16 of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ForeignChanges {
-    /// The files that it saw as they were when the run began.
+    /// The files shown to it in their state of the run's beginning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
-    /// The files that it saw as they were by then: nobody has what they were, and no step could have written them.
+    /// The files shown to it in their changed state: their former state is lost, and no step could have written them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub current: Vec<String>,
 }
@@ -104,10 +104,10 @@ pub struct PriorFinding {
     pub tests: TestCounts,
 }
 
-/// The maximum number of hidden paths that a verdict names.
+/// The maximum number of hidden paths in a verdict.
 pub const HIDDEN_LIMIT: usize = 16;
 
-/// The products of a step that were changed, removed or created since the run began.
+/// The products of a step, changed, removed or created since the run began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProductChanges {
     /// The number of files.
@@ -117,7 +117,7 @@ pub struct ProductChanges {
     pub first: Vec<String>,
 }
 
-/// The maximum number of changed products that a verdict names.
+/// The maximum number of changed products in a verdict.
 pub const CHANGES_LIMIT: usize = 8;
 
 impl ProductChanges {
@@ -133,7 +133,7 @@ impl ProductChanges {
 }
 
 keywords! {
-    /// A ruling. A check that cannot run rules `error`, which is never a pass.
+    /// A ruling. A check unable to run rules `error`, never a pass.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum CheckRuling {

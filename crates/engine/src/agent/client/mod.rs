@@ -15,5 +15,5 @@ mod process;
 mod serve;
 mod session;
 
-pub(crate) use serve::{ClientTurn, serve_client};
+pub(crate) use serve::serve_client;
 pub(in crate::agent) use session::ClientSession;

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use wf_core::{
     agent::{Message, ModelReply, ModelRequest, ToolResult, estimate_tokens, source_of_tool},
-    machine::{Attempt, ClientCall, ClientReply, InputKind, InvalidAnswer, ToolCallEnd, ToolCallId},
+    machine::{ClientCall, ClientReply, ClientTurn, InputKind, ToolCallEnd, ToolCallId},
 };
 use wf_exec::StopLevel;
 use wf_model::FailureClass;
@@ -22,16 +22,6 @@ use crate::{
     run::RunContext,
     session::{EngineError, UnitResult},
 };
-
-/// The turn of a program: it gets the reply to its last request.
-pub(crate) struct ClientTurn {
-    pub(crate) attempt: Attempt,
-    /// The number of its last call.
-    pub(crate) call: u32,
-    pub(crate) refusals: Refusals,
-    /// The answer it is begun again to repair.
-    pub(crate) invalid_answer: Option<InvalidAnswer>,
-}
 
 /// An event a program's turn ends with.
 enum ClientEvent {
@@ -52,7 +42,7 @@ pub(crate) async fn serve_client(
     dialogue.release(&mut client, &turn.refusals);
     client.replied = run.session.clock.now();
     if client.process.is_none() {
-        if let Some(invalid) = &turn.invalid_answer {
+        if let Some(invalid) = &turn.repairs {
             dialogue.log_note(&format!("[asked to repair the answer] {}", invalid.mistake));
             if client.invalid_answer.is_none() {
                 client.begin_repair(invalid);

@@ -13,9 +13,9 @@ use std::{
 
 use super::{
     mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount},
-    mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error},
+    mounts::{SandboxViewBuilder, scratch_size, view_error},
 };
-use crate::sandbox::spec::KeptCopy;
+use crate::sandbox::{error::SandboxError, spec::KeptCopy};
 
 /// The most bytes of the layer's files, in memory. Further copies are mounted: a process can read them, and neither
 /// write nor replace them.
@@ -29,13 +29,13 @@ const SHOW: &str = "show verified files as they were kept";
 
 impl SandboxViewBuilder<'_> {
     /// Puts the copies into the layer at a place.
-    pub(super) fn show_kept(&self, place: &Path) -> Result<(), ViewError> {
+    pub(super) fn show_kept(&self, place: &Path) -> Result<(), SandboxError> {
         show(place, &self.copies()?, self.room()).map_err(view_error(SHOW))
     }
 
     /// Shows the workspace below a read-only layer with its copies, if there are any. Returns false
     /// where there is no layer.
-    pub(super) fn layer_kept(&self, root: &OwnedFd, place: &Path) -> Result<bool, ViewError> {
+    pub(super) fn layer_kept(&self, root: &OwnedFd, place: &Path) -> Result<bool, SandboxError> {
         let copies = self.copies()?;
         if copies.is_empty() || overlay(root, place, &[]).is_err() {
             return Ok(false);
@@ -54,7 +54,7 @@ impl SandboxViewBuilder<'_> {
     }
 
     /// Opens the shown copies.
-    fn copies(&self) -> Result<Vec<(&KeptCopy, OwnedFd)>, ViewError> {
+    fn copies(&self) -> Result<Vec<(&KeptCopy, OwnedFd)>, SandboxError> {
         let copies = self.sandbox.copies.iter();
         let opened = copies.map(|copy| Ok((copy, self.find(&copy.copy)?.0)));
         opened.collect::<io::Result<_>>().map_err(view_error(SHOW))

@@ -19,9 +19,12 @@ use std::{
 
 use super::{
     mount::{MountAccess, bind, by_descriptor, new, open_without_links, remount, tmpfs},
-    mounts::{SandboxViewBuilder, ViewError, view_error},
+    mounts::{SandboxViewBuilder, view_error},
 };
-use crate::{originals::GitPart, sandbox::spec::KeptGitFolder};
+use crate::{
+    originals::GitPart,
+    sandbox::{error::SandboxError, spec::KeptGitFolder},
+};
 
 /// The largest copied file, in bytes; a larger one is mounted.
 const MAX_COPIED_BYTES: u64 = 1 << 20;
@@ -34,7 +37,7 @@ const SHOW: &str = "show git as it was when the run began";
 
 impl SandboxViewBuilder<'_> {
     /// Shows the kept folders of git. One no longer there is left out.
-    pub(super) fn show_git_folders(&self) -> Result<(), ViewError> {
+    pub(super) fn show_git_folders(&self) -> Result<(), SandboxError> {
         let mut folders: Vec<&KeptGitFolder> = self.sandbox.git_folders.iter().collect();
         // That of a linked work tree is in the common one.
         folders.sort_by_key(|git_folder| git_folder.folder.components().count());
@@ -55,7 +58,7 @@ impl SandboxViewBuilder<'_> {
 }
 
 /// Shows the objects and the settings of a folder of git as they are.
-fn show_present(present: &OwnedFd, place: &Path) -> Result<(), ViewError> {
+fn show_present(present: &OwnedFd, place: &Path) -> Result<(), SandboxError> {
     let entries = fs::read_dir(by_descriptor(present)).map_err(view_error(SHOW))?;
     for entry in entries {
         let entry = entry.map_err(view_error(SHOW))?;
@@ -109,7 +112,7 @@ const FILES: [&str; 2] = [".gitconfig", ".config/git/config"];
 
 impl SandboxViewBuilder<'_> {
     /// Writes the trust in repositories of other users into the home folder, where it is an empty one.
-    pub(super) fn write_git_settings(&self, home: &Path) -> Result<(), ViewError> {
+    pub(super) fn write_git_settings(&self, home: &Path) -> Result<(), SandboxError> {
         if self.sandbox.trusted.is_empty() {
             return Ok(());
         }

@@ -17,9 +17,9 @@ use rustix::{
 
 use super::{
     mount::{MountAccess, OLD_ROOT, beneath, bind, by_descriptor, open_without_links},
-    mounts::{ViewError, view_error},
+    mounts::view_error,
 };
-use crate::sandbox::control::plain;
+use crate::sandbox::{control::plain, error::SandboxError};
 
 /// Makes parts of a folder shown at a place writable: parents first, so the closest name decides.
 pub(super) fn show_writable(
@@ -27,7 +27,7 @@ pub(super) fn show_writable(
     place: &Path,
     write: &[String],
     control: &[String],
-) -> Result<(), ViewError> {
+) -> Result<(), SandboxError> {
     let mut parts = control_parts(root, place, control)?;
     for path in write {
         let Some(source) = open_grant(root, path, write)? else { continue };
@@ -35,10 +35,7 @@ pub(super) fn show_writable(
         if let Some((file, ..)) =
             parts.iter().find(|(_, file, _, access)| *access == MountAccess::Read && at.starts_with(file))
         {
-            return Err(format!(
-                "the sandbox cannot make `{path}` writable: the link `{file}` leads there, and `{file}` controls wf; \
-                 replace the link by what it leads to, and list `{file}` in `allow.write` if the step must write it"
-            ));
+            return Err(SandboxError::ControlGrant { path: path.clone(), file: (*file).clone() });
         }
         parts.push((path, at, source, MountAccess::Write));
     }
@@ -57,7 +54,7 @@ fn control_parts<'a>(
     root: &OwnedFd,
     place: &Path,
     control: &'a [String],
-) -> Result<Vec<GrantedPart<'a>>, ViewError> {
+) -> Result<Vec<GrantedPart<'a>>, SandboxError> {
     let folder = real_path(root)?;
     let mut parts = Vec::new();
     for file in control {
@@ -74,7 +71,7 @@ fn control_parts<'a>(
 
 /// Opens the target of a grant. A missing folder is created. `None`: a missing file, which can be created in the folder
 /// of another grant.
-fn open_grant(root: &OwnedFd, path: &str, grants: &[String]) -> Result<Option<OwnedFd>, ViewError> {
+fn open_grant(root: &OwnedFd, path: &str, grants: &[String]) -> Result<Option<OwnedFd>, SandboxError> {
     let failed = |error| view_error(&format!("make `{path}` writable"))(error);
     match open_without_links(root, Path::new(path)) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -109,19 +106,14 @@ fn is_named_like_file(path: &str) -> bool {
     is_word && !path.ends_with('/')
 }
 
-fn missing_file(path: &str) -> ViewError {
+fn missing_file(path: &str) -> SandboxError {
     let folder = plain(path).parent().map(Path::to_path_buf).unwrap_or_default();
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
-    format!(
-        "the sandbox cannot make `{path}` writable: it does not exist, and only folders are created; list the folder \
-         that the file is to be in (`{}`) in `allow.write`, create the file in an earlier step, or write `{path}/` if \
-         it is a folder",
-        folder.display()
-    )
+    SandboxError::MissingGrant { path: path.to_owned(), folder: folder.to_path_buf() }
 }
 
-/// Returns the message about the first link of a path; `None`: it has none.
-fn linked(root: &OwnedFd, path: &str) -> Option<ViewError> {
+/// Explains the first link of a path; `None`: it has none.
+fn linked(root: &OwnedFd, path: &str) -> Option<SandboxError> {
     let mut link = PathBuf::new();
     let target = plain(path).iter().find_map(|part| {
         link.push(part);
@@ -132,21 +124,12 @@ fn linked(root: &OwnedFd, path: &str) -> Option<ViewError> {
     })?;
     let real = || real_path(&beneath(root, path, OFlags::PATH).ok()?).ok();
     let below = |real: PathBuf| Some(real.strip_prefix(real_path(root).ok()?).ok()?.to_path_buf());
-    let remedy = match real().and_then(below) {
-        Some(real) if real.as_os_str().is_empty() => "if the step may write all of it, list `.`".to_owned(),
-        Some(real) => format!("if the step may write there, list `{}`", real.display()),
-        None => {
-            "it leads out of the workspace, or nowhere: replace it by a folder, or mount the other folder \
-                 there"
-                .to_owned()
-        }
-    };
-    Some(format!(
-        "the sandbox cannot make `{path}` writable: `{}` is a link to `{}`, and no link is followed in `allow.write`; \
-         {remedy}",
-        link.display(),
-        target.to_string_lossy(),
-    ))
+    Some(SandboxError::LinkedGrant {
+        path: path.to_owned(),
+        link,
+        target: target.to_string_lossy().into_owned(),
+        real: real().and_then(below),
+    })
 }
 
 /// Creates a folder below another, with its parents, and opens it.
@@ -163,7 +146,7 @@ fn make(root: &OwnedFd, path: &str) -> io::Result<OwnedFd> {
 }
 
 /// Returns the path without links of an open file.
-fn real_path(source: &OwnedFd) -> Result<PathBuf, ViewError> {
+fn real_path(source: &OwnedFd) -> Result<PathBuf, SandboxError> {
     let target = fs::read_link(by_descriptor(source)).map_err(view_error("look"))?;
     let at = target.strip_prefix(OLD_ROOT).unwrap_or(&target);
     Ok(Path::new("/").join(at))

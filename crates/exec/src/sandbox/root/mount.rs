@@ -21,7 +21,7 @@ use rustix::{
 use wf_model::DEFAULT_PROCESS_LIMIT;
 
 use super::places::DEVICES;
-use crate::sandbox::limits::numbers_are_own;
+use crate::sandbox::{error::SandboxError, limits::numbers_are_own};
 
 /// The place of the old root while a view is built.
 pub(super) const OLD_ROOT: &str = "/old";
@@ -244,7 +244,7 @@ fn white_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
 }
 
 /// Mounts an open file or folder at a place of the new root.
-pub(super) fn bind(source: &OwnedFd, place: &Path, access: MountAccess) -> Result<(), String> {
+pub(super) fn bind(source: &OwnedFd, place: &Path, access: MountAccess) -> Result<(), SandboxError> {
     let shown = || -> io::Result<()> {
         let at = new(place);
         let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
@@ -264,7 +264,7 @@ pub(super) fn bind(source: &OwnedFd, place: &Path, access: MountAccess) -> Resul
         let target = open_without_links(&open(Path::new(NEW_ROOT))?, place)?;
         Ok(rustix::mount::mount_move(stage, by_descriptor(&target))?)
     };
-    shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
+    shown().map_err(|cause| SandboxError::View { tried: format!("show {}", place.display()), cause })
 }
 
 /// Mounts the processes of the sandbox. Returns true if their number is limited here: newer systems give each process

@@ -30,13 +30,11 @@ use crate::{
     agent_tool,
     sandbox::{
         IsolationKind,
+        error::SandboxError,
         messages::{PRIVATE_LIST_FD, SandboxOrder},
         spec::{SandboxSpec, WorkspaceLayer},
     },
 };
-
-/// The message for a failed step of building the view.
-pub(super) type ViewError = String;
 
 /// The guards of a view, and the only executable files in it, if they are restricted.
 pub(crate) struct SandboxView {
@@ -47,7 +45,7 @@ pub(crate) struct SandboxView {
 }
 
 /// Builds the view of a sandbox and enters it.
-pub(crate) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
+pub(crate) fn enter(order: &SandboxOrder) -> Result<SandboxView, SandboxError> {
     let view = SandboxViewBuilder::begin(&order.sandbox)?;
     let isolation = view.build()?;
     let programs = match &order.sandbox.programs {
@@ -78,15 +76,15 @@ pub(super) fn scratch_size(sandbox: &SandboxSpec) -> u64 {
 }
 
 /// Names the failed operation in an error.
-pub(super) fn view_error(tried: &str) -> impl Fn(io::Error) -> ViewError + '_ {
-    move |error| format!("the sandbox cannot {tried}: {error}")
+pub(super) fn view_error(tried: &str) -> impl Fn(io::Error) -> SandboxError + '_ {
+    move |cause| SandboxError::View { tried: tried.to_owned(), cause }
 }
 
 impl<'a> SandboxViewBuilder<'a> {
     /// Puts the old root aside.
-    fn begin(sandbox: &'a SandboxSpec) -> Result<Self, ViewError> {
+    fn begin(sandbox: &'a SandboxSpec) -> Result<Self, SandboxError> {
         if sandbox.root == Path::new("/") {
-            return Err("the workspace is the whole file system, which cannot be confined".into());
+            return Err(SandboxError::WholeWorkspace);
         }
         let private = fs::read(format!("/proc/self/fd/{PRIVATE_LIST_FD}"));
         let private = private::decoded(&private.map_err(view_error("read the hidden paths"))?);
@@ -102,7 +100,7 @@ impl<'a> SandboxViewBuilder<'a> {
         Ok(Self { sandbox, old, private })
     }
 
-    fn build(&self) -> Result<Vec<IsolationKind>, ViewError> {
+    fn build(&self) -> Result<Vec<IsolationKind>, SandboxError> {
         let mut isolation = vec![IsolationKind::Files];
         for (name, at) in [("tmp", "/tmp"), ("vartmp", "/var/tmp"), ("shm", "/dev/shm")] {
             scratch(name, Path::new(at)).map_err(view_error(at))?;
@@ -143,7 +141,7 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 
     /// Shows paths as they are. Missing ones are skipped.
-    fn show(&self, paths: Vec<PathBuf>, shown: &mut Vec<PathBuf>) -> Result<(), ViewError> {
+    fn show(&self, paths: Vec<PathBuf>, shown: &mut Vec<PathBuf>) -> Result<(), SandboxError> {
         let mut links = Vec::new();
         for path in paths {
             if let Ok((source, place)) = self.find(&path) {
@@ -156,7 +154,7 @@ impl<'a> SandboxViewBuilder<'a> {
         links.sort_by_key(|(_, place)| place.components().count());
         for (source, place) in links {
             if place == Path::new("/") {
-                return Err("a sandbox cannot expose the whole file system: list folders in `read`".into());
+                return Err(SandboxError::WholeFileSystem);
             }
             if !covered(&place, shown) {
                 bind(&source, &place, MountAccess::Read)?;
@@ -178,7 +176,7 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 
     /// Shows the workspace. Returns true if writes to it are discarded.
-    fn workspace(&self) -> Result<bool, ViewError> {
+    fn workspace(&self) -> Result<bool, SandboxError> {
         let (root, place) = self.find(&self.sandbox.root).map_err(view_error("find the workspace"))?;
         let Some(worktree) = &self.sandbox.worktree else {
             return self.show_workspace(&root, &place);
@@ -193,7 +191,7 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 
     /// Shows a folder as the workspace, at its place.
-    fn show_workspace(&self, root: &OwnedFd, place: &Path) -> Result<bool, ViewError> {
+    fn show_workspace(&self, root: &OwnedFd, place: &Path) -> Result<bool, SandboxError> {
         match &self.sandbox.layer {
             WorkspaceLayer::Scratch { whiteouts } => {
                 let is_there = |path: &&PathBuf| {
@@ -204,22 +202,13 @@ impl<'a> SandboxViewBuilder<'a> {
                 let whiteouts: Vec<PathBuf> = whiteouts.iter().filter(is_there).cloned().collect();
                 match overlay(root, place, &whiteouts) {
                     Ok(()) => return self.show_kept(place).map(|()| true),
-                    Err(error) if !whiteouts.is_empty() => {
-                        let paths = path_list(&whiteouts);
-                        return Err(format!(
-                            "the sandbox cannot hide new files of the workspace ({error}): \
-                             {paths}; list them in `writes` or `artifacts` of the step that \
-                             creates them, or remove them"
-                        ));
+                    Err(cause) if !whiteouts.is_empty() => {
+                        return Err(SandboxError::Unhidable { paths: whiteouts, cause });
                     }
                     Err(_) => {}
                 }
                 if let Some(kept) = self.sandbox.copies.iter().find(|kept| kept.is_original) {
-                    let path = kept.path.display();
-                    return Err(format!(
-                        "the sandbox cannot show `{path}` as it was when the run began: it has no layers; \
-                         list the file in `writes` if it is a product, or restore it"
-                    ));
+                    return Err(SandboxError::NoLayers(kept.path.clone()));
                 }
                 bind(root, place, MountAccess::Read)?;
                 Ok(false)
@@ -235,7 +224,7 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 
     /// Makes hidden folders and files appear empty.
-    fn hide(&self) -> Result<(), ViewError> {
+    fn hide(&self) -> Result<(), SandboxError> {
         for path in &self.sandbox.hidden {
             let place = new(&self.place(path));
             if place.is_dir() {
@@ -296,7 +285,7 @@ impl<'a> SandboxViewBuilder<'a> {
         Ok(())
     }
 
-    fn lock_hidden(&self) -> Result<(), ViewError> {
+    fn lock_hidden(&self) -> Result<(), SandboxError> {
         for path in &self.sandbox.hidden {
             let place = new(&self.place(path));
             if place.is_dir() {
@@ -327,7 +316,7 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 
     /// Removes execute permission from everything a step can write, and from the workspace.
-    pub(super) fn make_inert(&self) -> Result<(), ViewError> {
+    pub(super) fn make_inert(&self) -> Result<(), SandboxError> {
         let failed = view_error("protect writable paths");
         let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into();
         places.extend(self.sandbox.home.as_ref().and_then(|home| self.canonical(home)));
@@ -363,10 +352,4 @@ impl<'a> SandboxViewBuilder<'a> {
         rustix::mount::mount_remount("/", PLAIN_MOUNT_FLAGS | MountFlags::RDONLY, c"")?;
         Ok(())
     }
-}
-
-/// Lists the first of some paths.
-fn path_list(paths: &[PathBuf]) -> String {
-    let first = paths.iter().take(3).map(|path| path.display().to_string());
-    first.collect::<Vec<_>>().join(", ")
 }

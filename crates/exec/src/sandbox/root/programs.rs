@@ -11,9 +11,10 @@ use std::{
 
 use super::{
     mount::{MountAccess, bind, new, remount, tmpfs},
-    mounts::{SandboxViewBuilder, ViewError, view_error},
+    mounts::{SandboxViewBuilder, view_error},
     places::PROGRAM_FOLDERS,
 };
+use crate::sandbox::error::SandboxError;
 
 /// The folders of program loaders.
 const LOADER_FOLDERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
@@ -34,14 +35,14 @@ pub(super) fn restrict_programs(
     names: &[String],
     path: Option<&str>,
     cwd: &Path,
-) -> Result<Vec<PathBuf>, ViewError> {
+) -> Result<Vec<PathBuf>, SandboxError> {
     let folders: Vec<PathBuf> = folders(path).iter().filter_map(|folder| view.canonical(folder)).collect();
     let mut programs = Vec::new();
     for name in names {
         programs.push(find(view, name, path, cwd)?);
     }
     for loader in loaders(view) {
-        programs.push(find_program(view, &loader).ok_or("`allow.exec`: a loader is missing")?);
+        programs.push(find_program(view, &loader).ok_or(SandboxError::NoLoader)?);
     }
     for folder in &folders {
         if new(folder).is_dir() {
@@ -68,14 +69,14 @@ fn find(
     name: &str,
     path: Option<&str>,
     cwd: &Path,
-) -> Result<AllowedProgram, ViewError> {
+) -> Result<AllowedProgram, SandboxError> {
     let candidates: Vec<PathBuf> = if name.contains('/') {
         vec![cwd.join(name)]
     } else {
         folders(path).iter().map(|folder| folder.join(name)).collect()
     };
     let mut programs = candidates.iter().filter_map(|candidate| find_program(view, candidate));
-    programs.next().ok_or_else(|| format!("`allow.exec`: program `{name}` not found"))
+    programs.next().ok_or_else(|| SandboxError::NoProgram(name.to_owned()))
 }
 
 fn find_program(view: &SandboxViewBuilder<'_>, name: &Path) -> Option<AllowedProgram> {

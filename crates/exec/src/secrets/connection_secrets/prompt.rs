@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 
 use wf_base::{
     name::{PlanId, RefId},
-    redact::weakness,
+    redact::{SecretWeakness, weakness},
     time::Moment,
 };
 
 use super::{
-    super::secret::{SecretText, value},
+    super::secret::{SecretText, SecretValueError, value},
     ConnectionSecretError, ConnectionSecrets, chance, private, read, remove, unable, write,
 };
 
@@ -59,7 +59,9 @@ pub enum SecretEntryError {
     Duplicate,
     /// The value is not usable as a secret.
     #[error("the secret {0}; enter another one")]
-    Unfit(String),
+    Unfit(#[from] SecretValueError),
+    #[error("the secret is too weak to be masked: {0}; enter another one")]
+    Weak(SecretWeakness),
     /// The system reports an error.
     #[error(transparent)]
     Unable(#[from] ConnectionSecretError),
@@ -148,9 +150,9 @@ pub fn enter_secret(
     if !is_open(&shown) {
         return Err(SecretEntryError::Unknown);
     }
-    let secret = value(secret.as_bytes().to_vec()).map_err(SecretEntryError::Unfit)?;
+    let secret = value(secret.as_bytes().to_vec())?;
     if let Some(weak) = weakness(secret.expose()) {
-        return Err(SecretEntryError::Unfit(format!("is too weak to be masked: {weak}")));
+        return Err(SecretEntryError::Weak(weak));
     }
     let beside = path.with_extension(format!("entry-{}", chance()?));
     let written = write_once(&beside, &path, &secret);
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(secret_prompts(dir.path()), [prompt()]);
         assert!(open.take_secret().unwrap().is_none());
         assert!(matches!(enter(""), Err(SecretEntryError::Unfit(_))));
-        assert!(matches!(enter("aaaaaaaa"), Err(SecretEntryError::Unfit(_))));
+        assert!(matches!(enter("aaaaaaaa"), Err(SecretEntryError::Weak(_))));
         assert_eq!(enter(KEY), Ok(()));
         assert_eq!((enter(KEY), secret_prompts(dir.path())), (Err(SecretEntryError::Duplicate), vec![]));
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -10,7 +10,7 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 
 use wf_base::redact::SecretMask;
-use wf_core::test_report::{MAX_REPORT_BYTES, TestCounts, read_test_report};
+use wf_core::test_report::{MAX_REPORT_BYTES, TestCounts, TestReportError, read_test_report};
 
 use crate::work_error::WorkError;
 
@@ -19,6 +19,26 @@ pub const REPORTS_VARIABLE: &str = "WF_REPORTS";
 
 /// The number of folders this process has named.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+/// The reason why the test report of a check counts nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UncountedReport {
+    #[error("there is no report `{0}` in ${REPORTS_VARIABLE}")]
+    Missing(String),
+    #[error("cannot read `{name}`: {cause}")]
+    Unreadable { name: String, cause: std::io::Error },
+    #[error("the report `{name}` is larger than {} MiB", MAX_REPORT_BYTES >> 20)]
+    TooLarge { name: String },
+    #[error("the report on standard output is larger than 1 MiB")]
+    LongOutput,
+    #[error(
+        "the report is empty: nothing is on standard output; of a runner that writes to standard error, redirect that: \
+         `2>&1`"
+    )]
+    NoOutput,
+    #[error(transparent)]
+    Invalid(#[from] TestReportError),
+}
 
 /// A folder that one run of a check writes its test report into. It is empty before, so nobody but the check's own
 /// processes can have written what is read, and removed after.
@@ -48,9 +68,9 @@ impl ReportFolder {
         fs::create_dir_all(&self.0).map_err(unable)
     }
 
-    /// Reads a report in it, through no link. The error is the reason why it counts nothing.
-    pub(super) fn counts(&self, name: &str, mask: &SecretMask) -> Result<TestCounts, String> {
-        let missing = || format!("there is no report `{name}` in ${REPORTS_VARIABLE}");
+    /// Reads a report in it, through no link.
+    pub(super) fn counts(&self, name: &str, mask: &SecretMask) -> Result<TestCounts, UncountedReport> {
+        let missing = || UncountedReport::Missing(name.to_owned());
         let mut at = File::open(&self.0).map_err(|_| missing())?;
         let mut parts = Path::new(name).components().peekable();
         while let Some(part) = parts.next() {
@@ -66,11 +86,11 @@ impl ReportFolder {
         let most = u64::try_from(MAX_REPORT_BYTES).unwrap_or(u64::MAX);
         at.take(most + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| format!("cannot read `{name}`: {error}"))?;
+            .map_err(|cause| UncountedReport::Unreadable { name: name.to_owned(), cause })?;
         if bytes.len() > MAX_REPORT_BYTES {
-            return Err(format!("the report `{name}` is larger than {} MiB", MAX_REPORT_BYTES >> 20));
+            return Err(UncountedReport::TooLarge { name: name.to_owned() });
         }
-        counts_of(&bytes, mask)
+        Ok(counts_of(&bytes, mask)?)
     }
 }
 
@@ -82,7 +102,7 @@ impl Drop for ReportFolder {
 }
 
 /// Reads a report without its secrets: names of tests are recorded.
-pub(super) fn counts_of(bytes: &[u8], mask: &SecretMask) -> Result<TestCounts, String> {
+pub(super) fn counts_of(bytes: &[u8], mask: &SecretMask) -> Result<TestCounts, TestReportError> {
     let mut stream = mask.stream();
     let mut shown = stream.feed(bytes).into_owned();
     shown.extend(stream.finish());

@@ -1,14 +1,14 @@
 use serde_json::{Value, json};
-use wf_core::agent::{ModelReply, StopReason, ToolCall};
+use wf_core::agent::{ModelReply, StopReason};
 
 use super::write::EventText;
-use crate::server::ClientRequest;
+use crate::{server::ClientRequest, wire::openai_chat::write_call};
 
 /// Returns a reply of OpenAI Chat Completions.
 pub(super) fn json(request: &ClientRequest, reply: &ModelReply, id: &str) -> Value {
     let mut message = json!({"role": "assistant", "content": reply.text, "refusal": null});
     if !reply.tool_calls.is_empty() {
-        message["tool_calls"] = reply.tool_calls.iter().map(call).collect();
+        message["tool_calls"] = reply.tool_calls.iter().map(write_call).collect();
     }
     let choice = json!({"index": 0, "message": message, "finish_reason": finish_reason(reply.stop)});
     json!({
@@ -40,8 +40,8 @@ pub(super) fn events(request: &ClientRequest, reply: &ModelReply, id: &str) -> S
     if !reply.text.is_empty() {
         send(json!({"content": reply.text}), None);
     }
-    for (index, tool_call) in reply.tool_calls.iter().enumerate() {
-        let mut part = call(tool_call);
+    for (index, call) in reply.tool_calls.iter().enumerate() {
+        let mut part = write_call(call);
         part["index"] = json!(index);
         send(json!({"tool_calls": [part]}), None);
     }
@@ -52,11 +52,6 @@ pub(super) fn events(request: &ClientRequest, reply: &ModelReply, id: &str) -> S
         events.data(&last);
     }
     events.finish() + "data: [DONE]\n\n"
-}
-
-fn call(call: &ToolCall) -> Value {
-    let function = json!({"name": call.tool, "arguments": call.arguments});
-    json!({"id": call.id, "type": "function", "function": function})
 }
 
 fn finish_reason(stop: StopReason) -> &'static str {

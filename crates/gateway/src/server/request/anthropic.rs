@@ -1,9 +1,10 @@
-use wf_core::agent::{ToolCall, ToolResult};
+use wf_core::agent::ToolResult;
 
 use super::{
     RequestError,
     read::{ConversationDraft, RequestDraft, RequestField, block_text, read_function, read_schema, texts},
 };
+use crate::wire::anthropic::read_call;
 
 /// Reads a request of Anthropic Messages.
 pub(super) fn read_messages(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
@@ -62,11 +63,7 @@ fn read_assistant(content: &RequestField<'_>, draft: &mut ConversationDraft) -> 
     let (mut reply_text, mut calls) = (String::new(), Vec::new());
     for block in content.items()? {
         if block.need_text("type")? == "tool_use" {
-            calls.push(ToolCall {
-                id: block.need_text("id")?.to_owned(),
-                tool: block.need_text("name")?.to_owned(),
-                arguments: block.need("input")?.json().to_string(),
-            });
+            calls.push(read_call(&block)?);
         } else if let Some(text) = block_text(&block)? {
             reply_text.push_str(&text);
         }

@@ -1,9 +1,10 @@
-use wf_core::agent::{ToolCall, ToolResult};
+use wf_core::agent::ToolResult;
 
 use super::{
     RequestError,
     read::{ConversationDraft, RequestDraft, RequestField, read_function, read_schema, texts},
 };
+use crate::wire::openai_chat::read_call;
 
 /// Reads a request of OpenAI Chat Completions.
 pub(super) fn read_chat(root: &RequestField<'_>) -> Result<RequestDraft, RequestError> {
@@ -39,12 +40,7 @@ fn read_message(message: &RequestField<'_>, draft: &mut ConversationDraft) -> Re
         "assistant" => {
             draft.say(&message.get("content").map_or(Ok(Vec::new()), |content| texts(&content))?.concat());
             for call in message.items_or_none("tool_calls")? {
-                let function = call.need("function")?;
-                draft.call(ToolCall {
-                    id: call.need_text("id")?.to_owned(),
-                    tool: function.need_text("name")?.to_owned(),
-                    arguments: function.text_or_empty("arguments")?.to_owned(),
-                });
+                draft.call(read_call(&call)?);
             }
         }
         "tool" => draft.answer(ToolResult {

@@ -2,9 +2,12 @@ use serde_json::Value;
 use wf_core::agent::{ModelReply, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
-use crate::wire::{
-    WireError,
-    format::{ReplyDraft, ReplyField},
+use crate::{
+    field::{FieldError, JsonField},
+    wire::{
+        WireError,
+        format::{ReplyDraft, ReplyField},
+    },
 };
 
 /// Reads a complete reply.
@@ -14,15 +17,20 @@ pub fn decode(json: &Value) -> Result<ModelReply, WireError> {
     for block in reply.need("content")?.items()? {
         match block.need_text("type")? {
             "text" => draft.text.push_str(block.need_text("text")?),
-            "tool_use" => draft.tool_calls.push(ToolCall {
-                id: block.need_text("id")?.to_owned(),
-                tool: block.need_text("name")?.to_owned(),
-                arguments: block.need("input")?.json().to_string(),
-            }),
+            "tool_use" => draft.tool_calls.push(read_call(&block)?),
             _ => {}
         }
     }
     Ok(draft.finish(stop_reason(reply.need_text("stop_reason")?)))
+}
+
+/// Reads a whole call of a tool, of a reply or of a conversation.
+pub(crate) fn read_call<E: FieldError>(block: &JsonField<'_, E>) -> Result<ToolCall, E> {
+    Ok(ToolCall {
+        id: block.need_text("id")?.to_owned(),
+        tool: block.need_text("name")?.to_owned(),
+        arguments: block.need("input")?.json().to_string(),
+    })
 }
 
 /// Returns the meaning of a `stop_reason`, if the content does not give it.

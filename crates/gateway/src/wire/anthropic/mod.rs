@@ -7,6 +7,7 @@ mod encode;
 mod stream;
 
 pub use decode::decode;
+pub(crate) use decode::read_call;
 pub use encode::encode;
 pub use stream::AnthropicStream;
 

@@ -2,9 +2,12 @@ use serde_json::Value;
 use wf_core::agent::{ModelReply, StopReason, ToolCall};
 use wf_model::TokenUsage;
 
-use crate::wire::{
-    WireError,
-    format::{ReplyDraft, ReplyField},
+use crate::{
+    field::{FieldError, JsonField},
+    wire::{
+        WireError,
+        format::{ReplyDraft, ReplyField},
+    },
 };
 
 /// Reads a complete reply.
@@ -22,12 +25,7 @@ pub fn decode(json: &Value) -> Result<ModelReply, WireError> {
     }
     draft.text.push_str(message.text_or_empty("content")?);
     for call in message.items_or_none("tool_calls")? {
-        let function = call.need("function")?;
-        draft.tool_calls.push(ToolCall {
-            id: call.need_text("id")?.to_owned(),
-            tool: function.need_text("name")?.to_owned(),
-            arguments: function.text_or_empty("arguments")?.to_owned(),
-        });
+        draft.tool_calls.push(read_call(&call)?);
     }
     let mut stop = stop_reason(first.need_text("finish_reason")?);
     let refusal = message.text_or_empty("refusal")?;
@@ -36,6 +34,16 @@ pub fn decode(json: &Value) -> Result<ModelReply, WireError> {
         stop = Some(StopReason::Refusal);
     }
     Ok(draft.finish(stop))
+}
+
+/// Reads a whole call of a tool, of a reply or of a conversation.
+pub(crate) fn read_call<E: FieldError>(call: &JsonField<'_, E>) -> Result<ToolCall, E> {
+    let function = call.need("function")?;
+    Ok(ToolCall {
+        id: call.need_text("id")?.to_owned(),
+        tool: function.need_text("name")?.to_owned(),
+        arguments: function.text_or_empty("arguments")?.to_owned(),
+    })
 }
 
 /// Returns the meaning of a `finish_reason`, if the content does not give it.

@@ -56,12 +56,13 @@ pub(in crate::wire) fn result_text(result: &ToolResult) -> String {
 fn assistant(text: &str, tool_calls: &[ToolCall]) -> Value {
     let mut message = json!({"role": "assistant", "content": text});
     if !tool_calls.is_empty() {
-        message["tool_calls"] = tool_calls.iter().map(call).collect();
+        message["tool_calls"] = tool_calls.iter().map(write_call).collect();
     }
     message
 }
 
-fn call(call: &ToolCall) -> Value {
+/// Returns a call of a tool, of a conversation or of a reply.
+pub(crate) fn write_call(call: &ToolCall) -> Value {
     let function = json!({"name": call.tool, "arguments": call.arguments});
     json!({"id": call.id, "type": "function", "function": function})
 }

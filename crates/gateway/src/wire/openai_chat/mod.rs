@@ -8,7 +8,9 @@ mod encode;
 mod stream;
 
 pub use decode::decode;
+pub(crate) use decode::read_call;
 pub use encode::encode;
+pub(crate) use encode::write_call;
 pub(super) use encode::{DEMANDS, result_text};
 pub use stream::ChatStream;
 

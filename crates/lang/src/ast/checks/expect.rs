@@ -2,7 +2,8 @@ use serde_json::Value;
 
 use crate::{
     decode::{
-        DecodeSpec, JsonPathText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
+        DecodeSpec, JsonPathText, LowerSpec, MappingFields, OneOrMany, RegexPattern, SpecDecoder,
+        WorkspacePath, lowers, record,
     },
     yaml::{YamlNode, YamlValue},
 };
@@ -11,7 +12,7 @@ use wf_base::{
     inline_schema,
     source::Spanned,
 };
-use wf_model::{LeastTests, ValueSchema};
+use wf_model::{JsonExpectation, LeastTests, ValueSchema};
 
 record! {
     /// The expected result of a check. Everything given must be met.
@@ -39,6 +40,7 @@ record! {
         /// A report of tests has enough that passed, and none that failed.
         optional tests: Box<TestExpectationSpec>,
     }
+    lowers wf_model::Expectation;
 }
 
 record! {
@@ -50,6 +52,7 @@ record! {
         /// not skipped then.
         required at_least: LeastTestsText,
     }
+    lowers wf_model::TestExpectation;
 }
 
 /// The least number of tests that pass.
@@ -76,6 +79,8 @@ impl DecodeSpec for LeastTestsText {
     }
 }
 
+lowers! { LeastTestsText => LeastTests, |text| text.0; }
+
 inline_schema!(LeastTestsText, "LeastTests", {
     "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "before" }]
 });
@@ -97,6 +102,21 @@ record! {
         optional count: u32,
     }
     finish compares;
+}
+
+impl LowerSpec for JsonExpectationSpec {
+    type Model = JsonExpectation;
+
+    fn lower(&self) -> JsonExpectation {
+        JsonExpectation {
+            path: self.path.lower(),
+            equals: self.equals.clone(),
+            lt: self.lt,
+            gt: self.gt,
+            exists: self.exists,
+            count: self.count.and_then(|count| usize::try_from(count).ok()),
+        }
+    }
 }
 
 /// Notes a comparison without a condition, which would always pass.

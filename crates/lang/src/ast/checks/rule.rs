@@ -82,6 +82,7 @@ record! {
         optional max: f64,
     }
     finish some_range;
+    lowers wf_model::PredicateRange;
 }
 
 record! {
@@ -130,6 +131,7 @@ record! {
         default on_find: OnFinding,
     }
     finish known_detectors;
+    lowers wf_model::Guardrail;
 }
 
 record! {

@@ -69,6 +69,7 @@ record! {
         optional cap: Spanned<u32>,
     }
     finish check_unused_limits;
+    completes wf_model::MissedTimesPolicy;
 }
 
 words!(MissedTimesChoice);

@@ -1,9 +1,9 @@
-use crate::decode::{MappingFields, SpecDecoder, record};
+use crate::decode::{LowerSpec, MappingFields, SpecDecoder, record};
 use wf_base::{
     diag::{Code, Diagnostic},
     source::{Span, Spanned},
 };
-use wf_model::{self as model, Money};
+use wf_model::{Money, MoneyError, RunBudget};
 
 /// The maximum number of tokens that can be declared.
 const MOST_TOKENS: u64 = 1_000_000_000_000_000;
@@ -61,7 +61,7 @@ fn check_budget(budget: &mut BudgetSpec, fields: &MappingFields<'_, '_>, decoder
     if let Some(cost) = cost
         && let Err(bad) = money(cost.value)
     {
-        wrong(cost.span, bad, "write an amount in dollars, such as 2.50");
+        wrong(cost.span, bad.to_string(), "write an amount in dollars, such as 2.50");
     }
     if let Some(reserve) = reserve.as_ref().filter(|r| !(0.0..=0.5).contains(&r.value)) {
         let message = "the reserve must be between 0 and 0.5".into();
@@ -79,8 +79,8 @@ fn check_budget(budget: &mut BudgetSpec, fields: &MappingFields<'_, '_>, decoder
     }
 }
 
-fn money(dollars: f64) -> Result<Money, String> {
-    Money::parse(&format!("{dollars:e}")).map_err(|bad| bad.to_string())
+fn money(dollars: f64) -> Result<Money, MoneyError> {
+    Money::parse(&format!("{dollars:e}"))
 }
 
 impl BudgetSpec {
@@ -98,19 +98,21 @@ impl BudgetSpec {
             decoder.emit(mistake.with_help(format!("write {} or more", finally + 1)));
         }
     }
+}
+
+impl LowerSpec for BudgetSpec {
+    type Model = RunBudget;
 
     /// Returns its model. An unreadable value is no limit: such a file has no model.
-    pub fn lower(&self) -> model::RunBudget {
-        let whole = |limit: &Option<Spanned<u32>>| limit.as_ref().map(|limit| limit.value);
-        let reserve = self.reserve.as_ref().map(|reserve| reserve.value);
-        model::RunBudget {
-            max_attempts: whole(&self.max_attempts),
-            max_rounds: whole(&self.max_rounds),
-            max_wall_time_ms: whole(&self.max_wall_time_seconds).map(|s| u64::from(s) * 1000),
-            max_tokens: self.max_tokens.as_ref().map(|tokens| tokens.value),
-            max_cost: self.max_cost_usd.as_ref().and_then(|cost| money(cost.value).ok()),
-            reserve_ppm: reserve.map_or(model::RunBudget::RESERVE_PPM, millionths),
-            progress: self.progress.as_ref().is_some_and(|yes| yes.value),
+    fn lower(&self) -> RunBudget {
+        RunBudget {
+            max_attempts: self.max_attempts.lower(),
+            max_rounds: self.max_rounds.lower(),
+            max_wall_time_ms: self.max_wall_time_seconds.lower().map(|s| u64::from(s) * 1000),
+            max_tokens: self.max_tokens.lower(),
+            max_cost: self.max_cost_usd.lower().and_then(|cost| money(cost).ok()),
+            reserve_ppm: self.reserve.lower().map_or(RunBudget::RESERVE_PPM, millionths),
+            progress: self.progress.lower().unwrap_or_default(),
         }
     }
 }

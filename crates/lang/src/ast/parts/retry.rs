@@ -3,13 +3,15 @@
 use std::ops::RangeInclusive;
 
 use super::foreign;
-use crate::decode::{DurationText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, record, words};
+use crate::decode::{
+    DurationText, LowerSpec, MappingFields, OneOrMany, RegexPattern, SpecDecoder, record, words,
+};
 use wf_base::{
     diag::{Code, Diagnostic},
     keywords,
     source::Spanned,
 };
-use wf_model::FailureClass;
+use wf_model::{FailureClass, FailureClassRule};
 
 record! {
     /// The retries after a failed attempt.
@@ -28,10 +30,11 @@ record! {
         optional on: Vec<FailureClass>,
     }
     foreign foreign::RETRY;
-    finish in_bounds;
+    finish check_numbers;
+    completes wf_model::RetryPolicy;
 }
 
-fn in_bounds(retry: &mut RetrySpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_numbers(retry: &mut RetrySpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(factor) = retry.factor.as_ref().filter(|factor| factor.value < 1.0) {
         let message = "the factor must be at least 1";
         decoder.emit(Diagnostic::new(Code::ValueWrong, factor.span, message));
@@ -74,11 +77,18 @@ keywords! {
 
 words!(AssignedFailureClass);
 
-impl From<AssignedFailureClass> for FailureClass {
-    fn from(class: AssignedFailureClass) -> Self {
-        match class {
-            AssignedFailureClass::Logical => Self::Logical,
-            AssignedFailureClass::Environmental => Self::Environmental,
+impl LowerSpec for ClassifyRuleSpec {
+    type Model = FailureClassRule;
+
+    fn lower(&self) -> FailureClassRule {
+        FailureClassRule {
+            exit_code: self.exit_code.lower(),
+            signal: self.signal.lower(),
+            output: self.output.lower(),
+            class: match self.class {
+                AssignedFailureClass::Logical => FailureClass::Logical,
+                AssignedFailureClass::Environmental => FailureClass::Environmental,
+            },
         }
     }
 }

@@ -1,9 +1,12 @@
 use super::sound;
-use crate::decode::{ByteSize, DurationText, MappingFields, ReadablePath, SpecDecoder, WritablePath, record};
+use crate::decode::{
+    ByteSize, DurationText, LowerSpec, MappingFields, ReadablePath, SpecDecoder, WritablePath, record,
+};
 use wf_base::{
     name::EnvName,
     source::{Span, Spanned},
 };
+use wf_model::SandboxPermissions;
 
 record! {
     /// The permissions of a step; with them, it runs in a sandbox. Anything not named is denied.
@@ -54,6 +57,7 @@ record! {
     }
     instead { "time" => "the time limit is `timeout`, next to `limits`" }
     finish check_limits;
+    lowers wf_model::ResourceLimits;
 }
 
 impl AllowSpec {
@@ -71,6 +75,20 @@ impl AllowSpec {
             net: self.net,
             env: moved(&self.env, at),
             exec: self.exec.as_ref().map(|exec| moved(exec, at)),
+        }
+    }
+}
+
+impl LowerSpec for AllowSpec {
+    type Model = SandboxPermissions;
+
+    fn lower(&self) -> SandboxPermissions {
+        SandboxPermissions {
+            read: self.read.lower(),
+            write: self.write.lower(),
+            net: self.net,
+            env: self.env.iter().map(|name| name.value.to_string()).collect(),
+            exec: self.exec.lower(),
         }
     }
 }

@@ -127,6 +127,7 @@ record! {
         default escalate_to: Vec<Spanned<String>>,
     }
     finish check_needs;
+    lowers wf_model::ApprovalRequirement;
 }
 
 fn check_needs(

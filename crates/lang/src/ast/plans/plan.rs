@@ -211,6 +211,7 @@ record! {
         optional grace: DurationText,
     }
     finish some_parallel;
+    completes wf_model::PlanPolicy;
 }
 
 words!(OnStepFailure);

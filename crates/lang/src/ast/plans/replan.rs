@@ -38,10 +38,10 @@ record! {
         /// run begins with `CI` set, else `false`.
         optional strict: bool,
     }
-    finish in_bounds;
+    finish check_weights;
 }
 
-fn in_bounds(replan: &mut ReplanSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+fn check_weights(replan: &mut ReplanSpec, _fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(time) = replan.time_budget_seconds.as_ref().filter(|time| time.value == 0) {
         let message = "a time budget of 0 seconds is exhausted before the first step";
         let mistake = Diagnostic::new(Code::ValueWrong, time.span, message);

@@ -2,7 +2,7 @@ use super::{DispatchSpec, interaction::InteractionSpec, persona::PersonaUse, ste
 use crate::{
     ast::parts::{AllowSpec, sound},
     decode::{
-        ArgumentTemplate, DurationText, FetchHostText, MappingFields, OrderedEntries, SpecDecoder,
+        ArgumentTemplate, DurationText, FetchHostText, LowerSpec, MappingFields, OrderedEntries, SpecDecoder,
         WorkspacePath, record, words,
     },
 };
@@ -86,8 +86,8 @@ words!(AgentEngine, AgentTool, AgentWorkspace, ModelApi, UntrustedRule, Worktree
 
 impl AgentSpec {
     pub fn choice(&self) -> Option<ModelChoice> {
-        let role = self.role.as_ref().map(|role| ModelChoice::Role(role.value.clone()));
-        role.or_else(|| self.model.as_ref().map(|model| ModelChoice::Model(model.value.clone())))
+        let role = self.role.lower().map(ModelChoice::Role);
+        role.or_else(|| self.model.lower().map(ModelChoice::Model))
     }
 }
 

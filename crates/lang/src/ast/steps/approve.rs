@@ -1,8 +1,7 @@
 //! The approval of a person, and the answer a person gives.
 
 use crate::{
-    ast::parts::ApprovalNeedsSpec,
-    decode::{DecodeSpec, DurationText, MappingFields, OrderedEntries, SpecDecoder, record},
+    decode::{DecodeSpec, DurationText, LowerSpec, MappingFields, OrderedEntries, SpecDecoder, record},
     yaml::{YamlNode, YamlValue},
 };
 use wf_base::{
@@ -11,7 +10,7 @@ use wf_base::{
     name::Name,
     source::Spanned,
 };
-use wf_model::{AnswerChoices, AnswerKind, expr::Template};
+use wf_model::{AnswerChoices, AnswerKind, ApprovalRequirement, expr::Template};
 
 record! {
     /// A decision by approvers: the step waits for it, and the run can be suspended meanwhile.
@@ -60,12 +59,12 @@ impl ApproveSpec {
     }
 
     /// Returns the required approvals and their deadline.
-    pub fn needs(&self) -> ApprovalNeedsSpec {
-        ApprovalNeedsSpec {
-            required: self.required.clone(),
-            approvers: self.approvers.clone(),
-            timeout: self.timeout.clone(),
-            escalate_to: self.escalate_to.clone(),
+    pub fn needs(&self) -> ApprovalRequirement {
+        ApprovalRequirement {
+            required: self.required.lower(),
+            approvers: self.approvers.lower(),
+            timeout: self.timeout.lower(),
+            escalate_to: self.escalate_to.lower(),
         }
     }
 }
@@ -169,9 +168,9 @@ impl AnswerSpec {
                 ChoicesSpec::Computed(list) => AnswerChoices::Computed(list.clone()),
             })
         });
-        let max_length = self.max_length.as_ref().map_or(AnswerKind::MAX_LENGTH, |max| max.value);
-        let edit = self.edit.as_ref().map(|text| AnswerKind::Edit { text: text.value.clone(), max_length });
-        let select = self.select.as_ref().map(|list| AnswerKind::Select(list.value.clone()));
+        let max_length = self.max_length.lower().unwrap_or(AnswerKind::MAX_LENGTH);
+        let edit = self.edit.lower().map(|text| AnswerKind::Edit { text, max_length });
+        let select = self.select.lower().map(AnswerKind::Select);
         choose.or(edit).or(select)
     }
 }

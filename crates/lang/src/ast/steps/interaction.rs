@@ -6,7 +6,7 @@ use wf_base::{
     keyword::Keyword,
     source::Spanned,
 };
-use wf_model::{AgentInteraction, InteractionMode, InteractionRegister, expr::Template};
+use wf_model::{InteractionMode, InteractionRegister, expr::Template};
 
 record! {
     /// The signals of a turn, from which the mode of an agent is resolved. Each may be a template.
@@ -19,6 +19,7 @@ record! {
         optional planner: Spanned<ArgumentTemplate>,
     }
     finish words_are_known;
+    lowers wf_model::AgentInteraction;
 }
 
 impl InteractionSpec {
@@ -26,17 +27,6 @@ impl InteractionSpec {
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         let modes = self.proxy.iter().chain(&self.planner);
         std::iter::once(&self.register).chain(modes).map(|signal| &signal.value.0)
-    }
-
-    /// Returns the signals as the model has them.
-    pub fn lower(&self) -> AgentInteraction {
-        let mode =
-            |signal: &Option<Spanned<ArgumentTemplate>>| signal.as_ref().map(|signal| signal.value.0.clone());
-        AgentInteraction {
-            register: self.register.value.0.clone(),
-            proxy: mode(&self.proxy),
-            planner: mode(&self.planner),
-        }
     }
 }
 

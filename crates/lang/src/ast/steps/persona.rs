@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::PersonaFileSpec;
 use crate::{
-    decode::{DecodeSpec, MappingFields, SpecDecoder, record, words},
+    decode::{DecodeSpec, LowerSpec, MappingFields, SpecDecoder, record, words},
     yaml::{YamlNode, YamlValue},
 };
 use wf_base::{
@@ -116,7 +116,7 @@ impl PersonaSpec {
             baseline,
             changes: file.and_then(|file| file.changes(context)),
             moods: file.and_then(PersonaFileSpec::moods),
-            event: self.event.as_ref().map(|event| event.value),
+            event: self.event.lower(),
             constitution: file.map(|file| file.constitution.clone()).unwrap_or_default(),
         }
     }

@@ -28,6 +28,7 @@ record! {
         default outputs: Vec<Spanned<Template>>,
     }
     foreign foreign::CACHE;
+    lowers wf_model::StepCache;
 }
 
 record! {
@@ -38,6 +39,7 @@ record! {
         /// The reaction when none is left: `fail` if absent.
         default on_exhausted: OnReworkExhausted,
     }
+    completes wf_model::ReworkLimit;
 }
 
 words!(OnReworkExhausted);

@@ -20,7 +20,7 @@ use super::{
     },
 };
 
-/// A rule, which looks at a file and notes the violations.
+/// A rule: a function to look at a file and note the violations.
 type SpecRule = fn(&RuleContext<'_>, &mut FileDiagnostics);
 
 /// Every rule.

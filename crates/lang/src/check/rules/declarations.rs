@@ -1,4 +1,4 @@
-//! Rules about declared names: each is unique, is used, and has a default that fits.
+//! Rules about declared names: each is unique, is used, and has a fitting default.
 //!
 //! **Invariant:** nothing is reported as unused where another mistake may hide a use.
 //!

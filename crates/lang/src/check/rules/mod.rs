@@ -1,7 +1,7 @@
 //! The rules, and the list of all of them.
 //!
 //! - `declarations`: declared names, their uses and defaults.
-//! - `reads`: the reads of expressions, and texts that look like them.
+//! - `reads`: the reads of expressions, and texts like them.
 //! - `graph`: the order of steps.
 //! - `work`: the work of steps, and its settings.
 //!

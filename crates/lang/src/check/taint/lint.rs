@@ -48,7 +48,7 @@ pub(in crate::check) fn check_taint(loaded: &LoadedSpec) -> Vec<(usize, Diagnost
 }
 
 /// True if there is any place where a value could do harm: to follow values takes a model of
-/// everything, which is as large as all the files.
+/// everything, as large as all the files.
 fn reads_anything(loaded: &LoadedSpec) -> bool {
     let plans = loaded.plans.iter().zip(&loaded.sources);
     let mut plans = plans.filter_map(|(plan, source)| Some((plan.as_ref()?, source)));
@@ -62,7 +62,7 @@ fn reads_anything(loaded: &LoadedSpec) -> bool {
     })
 }
 
-/// Returns defaults that do not matter for the flow of values.
+/// Returns defaults without influence on the flow of values.
 fn defaults() -> PlanDefaults {
     PlanDefaults {
         policy: PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::default(), grace: Duration::ZERO },
@@ -85,7 +85,7 @@ struct TaintLint<'l> {
     reported: BTreeSet<(usize, Span, Code)>,
 }
 
-/// A file that is checked.
+/// A checked file.
 struct LintedFile<'l> {
     file: usize,
     plan: &'l ast::PlanSpec,

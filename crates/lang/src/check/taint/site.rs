@@ -17,7 +17,7 @@ const INTERPRETERS: [&str; 16] = [
 /// A place where a value could do harm.
 pub(super) struct TaintSink {
     pub(super) reference: ExprReference,
-    /// The part of its value that is read.
+    /// The read part of its value.
     pub(super) path: Vec<PathKey>,
     /// The location.
     pub(super) span: Span,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     call::{field, request_text, tokens_text},
-    exchange::{BodyReader, block, problem, read_body, section},
+    exchange::{BodyReader, CallBodyError, block, problem, read_body, section},
 };
 use wf_base::{
     name::{CallAsker, Name},
@@ -92,26 +92,25 @@ impl AskedCall {
             format!("{}\n", paint(NAME, &untrusted(&format!("{} with `{model}`", self.address)).to_string()));
         match read_body::<ModelRequest>(bodies, &self.record.request) {
             Ok(request) => request_text(&mut text, &request),
-            Err(reason) => problem(&mut text, &reason),
+            Err(error) => problem(&mut text, error),
         }
         match self.reply(bodies) {
             Ok(reply) => {
                 section(&mut text, &format!("call {} · {model} · {about}", self.address), "");
                 block(&mut text, &reply.text);
             }
-            Err(reason) => {
+            Err(error) => {
                 section(&mut text, &format!("call {} · failed", self.address), "");
-                problem(&mut text, &reason);
+                problem(&mut text, error);
             }
         }
         text
     }
 
-    /// Reads the reply, or the reason why there is none.
-    fn reply(&self, bodies: BodyReader<'_>) -> Result<ModelReply, String> {
+    fn reply(&self, bodies: BodyReader<'_>) -> Result<ModelReply, CallBodyError> {
         match (&self.record.reply, &self.record.failure) {
             (Some(digest), _) => read_body(bodies, digest),
-            (None, failure) => Err(failure.clone().unwrap_or_default()),
+            (None, failure) => Err(CallBodyError::NoReply(failure.clone().unwrap_or_default())),
         }
     }
 }
@@ -120,10 +119,10 @@ impl ShownAskedCall {
     /// Reads the bodies of a call.
     pub fn from_call(call: &AskedCall, bodies: BodyReader<'_>) -> Self {
         let mut unreadable = Vec::new();
-        let request =
-            read_body(bodies, &call.record.request).map_err(|problem| unreadable.push(problem)).ok();
+        let mut note_problem = |error: CallBodyError| unreadable.push(error.to_string());
+        let request = read_body(bodies, &call.record.request).map_err(&mut note_problem).ok();
         let reply = call.record.reply.is_some().then(|| call.reply(bodies));
-        let reply = reply.and_then(|reply| reply.map_err(|problem| unreadable.push(problem)).ok());
+        let reply = reply.and_then(|reply| reply.map_err(&mut note_problem).ok());
         Self { call: call.clone(), request, reply, unreadable }
     }
 

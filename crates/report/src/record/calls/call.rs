@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::{
-    AgentCalls, BodyReader, CallApproval, CallGate, ModelCallRecord, ToolCallRecord,
+    AgentCalls, BodyReader, CallApproval, CallBodyError, CallGate, ModelCallRecord, ToolCallRecord,
     exchange::{block, problem, read_body, result_text, section},
 };
 use wf_base::{
@@ -67,7 +67,7 @@ impl ShownModelCall {
     pub fn from_calls(calls: &AgentCalls, number: usize, bodies: BodyReader<'_>) -> Option<Self> {
         let record = calls.calls.get(number.checked_sub(1)?)?.clone();
         let mut unreadable = Vec::new();
-        let mut note_problem = |problem: String| unreadable.push(problem);
+        let mut note_problem = |error: CallBodyError| unreadable.push(error.to_string());
         let request = calls.request_of(number, bodies).map_err(&mut note_problem).ok();
         let reply = record.reply().map(|reply| read_body(bodies, &reply).map_err(&mut note_problem));
         let reply = reply.and_then(Result::ok);

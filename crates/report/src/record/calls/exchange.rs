@@ -1,4 +1,7 @@
-use std::fmt::Write as _;
+use std::{
+    fmt::{self, Write as _},
+    path::PathBuf,
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -10,11 +13,30 @@ use wf_base::{
 };
 use wf_core::{
     agent::{ContextCut, Message, ModelReply, ModelRequest, ToolResult},
-    machine::{CallEffort, ModelCallOutcome},
+    machine::{Attempt, CallEffort, ModelCallOutcome},
 };
+use wf_store::StoreError;
 
-/// A reader of stored bodies: a body, or the reason why it cannot be read.
-pub type BodyReader<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Value, String>;
+/// A reader of stored bodies.
+pub type BodyReader<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Value, CallBodyError>;
+
+/// The reason why a part of a call cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum CallBodyError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file of a body has no JSON.
+    #[error("{}: {cause}", .path.display())]
+    NotJson { path: PathBuf, cause: serde_json::Error },
+    /// A body is of another kind.
+    #[error(transparent)]
+    OtherKind(#[from] serde_json::Error),
+    #[error("{attempt} has no call {number}")]
+    NoCall { attempt: Attempt, number: usize },
+    /// The model did not reply; the text is the recorded reason.
+    #[error("{0}")]
+    NoReply(String),
+}
 
 /// Returns the exchange of an agent with its model and its tools, as a person reads it.
 pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
@@ -28,7 +50,7 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
                 }
             }
         }
-        Err(reason) => problem(&mut text, &reason),
+        Err(error) => problem(&mut text, error),
     }
     let mut context = ContextCut::default();
     for (number, call) in (1_usize..).zip(&calls.calls) {
@@ -42,7 +64,7 @@ pub fn exchange_text(calls: &AgentCalls, bodies: BodyReader<'_>) -> String {
         if let Some(added) = &call.supplement.context {
             match read_body::<String>(bodies, &added.text) {
                 Ok(added) => section(&mut text, "context of gates", &added),
-                Err(reason) => problem(&mut text, &reason),
+                Err(error) => problem(&mut text, error),
             }
         }
         model_call(&mut text, &format!("{}.{number}", calls.attempt), call, bodies);
@@ -68,7 +90,7 @@ fn model_call(text: &mut String, address: &str, call: &ModelCallRecord, bodies: 
         }
         ModelCallOutcome::Failed { reason, .. } => {
             section(text, &format!("call {address} · failed"), "");
-            Err(reason.clone())
+            Err(CallBodyError::NoReply(reason.clone()))
         }
         ModelCallOutcome::Stopped => return section(text, &format!("call {address}"), "stopped"),
     };
@@ -80,7 +102,7 @@ fn model_call(text: &mut String, address: &str, call: &ModelCallRecord, bodies: 
                 section(text, &heading, &result_text(tool, bodies));
             }
         }
-        Err(reason) => problem(text, &reason),
+        Err(error) => problem(text, error),
     }
 }
 
@@ -94,7 +116,7 @@ pub(super) fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> Stri
         Some(digest) => match read_body::<ToolResult>(bodies, digest) {
             Ok(result) if result.is_error => format!("failed: {}", result.text),
             Ok(result) => result.text,
-            Err(reason) => reason,
+            Err(error) => error.to_string(),
         },
     }
 }
@@ -102,8 +124,8 @@ pub(super) fn result_text(tool: &ToolCallRecord, bodies: BodyReader<'_>) -> Stri
 pub(super) fn read_body<T: DeserializeOwned>(
     bodies: BodyReader<'_>,
     digest: &Sha256Digest,
-) -> Result<T, String> {
-    serde_json::from_value(bodies(digest)?).map_err(|error| error.to_string())
+) -> Result<T, CallBodyError> {
+    Ok(serde_json::from_value(bodies(digest)?)?)
 }
 
 pub(super) fn section(text: &mut String, heading: &str, content: &str) {
@@ -117,6 +139,6 @@ pub(super) fn block(text: &mut String, content: &str) {
     }
 }
 
-pub(super) fn problem(text: &mut String, reason: &str) {
-    let _ = writeln!(text, "{}", paint(BAD, &untrusted(reason).to_string()));
+pub(super) fn problem(text: &mut String, reason: impl fmt::Display) {
+    let _ = writeln!(text, "{}", paint(BAD, &untrusted(&reason.to_string()).to_string()));
 }

@@ -14,5 +14,5 @@ pub use agent_calls::{AgentCalls, CallApproval, CallGate, ModelCallRecord, ToolC
 pub use asked_calls::{AskedCall, ShownAskedCall};
 pub use call::{ShownModelCall, ShownToolCall};
 pub use chain::{CallChain, CallSources};
-pub use exchange::{BodyReader, exchange_text};
+pub use exchange::{BodyReader, CallBodyError, exchange_text};
 pub use planning::{planning_list, planning_text};

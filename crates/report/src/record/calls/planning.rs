@@ -107,8 +107,8 @@ fn call_text(text: &mut String, heading: &str, view: PlannedCallView<'_>) -> Opt
     section(text, &format!("{heading} · {about}"), "");
     let request = match read_body::<ModelRequest>(bodies, &end.request) {
         Ok(request) => Some(request),
-        Err(reason) => {
-            problem(text, &reason);
+        Err(error) => {
+            problem(text, error);
             None
         }
     };
@@ -130,7 +130,7 @@ fn call_text(text: &mut String, heading: &str, view: PlannedCallView<'_>) -> Opt
         }
         PlanningReply::Replied { model, reply } => match read_body::<ModelReply>(bodies, reply) {
             Ok(reply) => section(text, &format!("reply · {model}"), &reply.text),
-            Err(reason) => problem(text, &reason),
+            Err(error) => problem(text, error),
         },
     }
     request

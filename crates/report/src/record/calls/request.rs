@@ -1,15 +1,15 @@
 //! The requests that a model got, from the record: of the builtin loop it has only the first one whole.
 
-use super::{AgentCalls, BodyReader, ModelCallRecord, exchange::read_body};
+use super::{AgentCalls, BodyReader, CallBodyError, ModelCallRecord, exchange::read_body};
 use wf_core::agent::{ModelReply, ModelRequest, ToolResult};
 
 impl AgentCalls {
     /// Returns the request of a call by its number in its attempt, from 1, as it was sent after a cut. An agent that
     /// is a program makes whole requests; those of the builtin loop follow from the first one and what came after it.
-    pub fn request_of(&self, number: usize, bodies: BodyReader<'_>) -> Result<ModelRequest, String> {
+    pub fn request_of(&self, number: usize, bodies: BodyReader<'_>) -> Result<ModelRequest, CallBodyError> {
         let Some((call, earlier_calls)) = self.calls.get(..number).and_then(<[ModelCallRecord]>::split_last)
         else {
-            return Err(format!("{} has no call {number}", self.attempt));
+            return Err(CallBodyError::NoCall { attempt: self.attempt.clone(), number });
         };
         let mut request = match &call.client {
             Some(client) => read_body(bodies, &client.request)?,
@@ -27,7 +27,7 @@ impl AgentCalls {
         call: &ModelCallRecord,
         earlier_calls: &[ModelCallRecord],
         bodies: BodyReader<'_>,
-    ) -> Result<ModelRequest, String> {
+    ) -> Result<ModelRequest, CallBodyError> {
         let mut request: ModelRequest = read_body(bodies, &self.request)?;
         let next_calls = earlier_calls.iter().skip(1).chain([call]);
         for (earlier_call, next_call) in earlier_calls.iter().zip(next_calls) {
@@ -47,7 +47,7 @@ fn results(
     call: &ModelCallRecord,
     reply: &ModelReply,
     bodies: BodyReader<'_>,
-) -> Result<Vec<ToolResult>, String> {
+) -> Result<Vec<ToolResult>, CallBodyError> {
     let mut results = Vec::new();
     for (position, tool_call) in reply.tool_calls.iter().enumerate() {
         let recorded = call.tools.get(position);

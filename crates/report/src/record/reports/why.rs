@@ -293,8 +293,17 @@ fn failed_checks(explanation: &StepExplanation<'_>, row: &StepRow, attempt: u32)
 fn retry_explanation(retries: u32, failure_class: FailureClass, step: &Step, last: bool) -> Option<String> {
     let (n, max) = (retries, step.retry.max);
     let word = class_word(failure_class);
-    if !last {
+    if !last && n <= max {
         return Some(format!("failure class: {word}; retried ({n} of {max} retries)"));
+    }
+    if !last {
+        // `retry` counts no attempt of these kinds.
+        let reason = if failure_class == FailureClass::Interrupted && step.idempotent {
+            "the step is `idempotent`"
+        } else {
+            "it got guidance"
+        };
+        return Some(format!("failure class: {word}; retried: {reason}"));
     }
     if max == 0 {
         return Some(format!("failure class: {word}; not retried: the step has no `retry`"));

@@ -3,6 +3,9 @@ use super::{facts::ValuePlaceIx, programs::ProgramCall, shell::ShellFactReader};
 /// Extensions of archives; without them, their names are often those of folders.
 const ENDINGS: [&str; 6] = [".tar.gz", ".tgz", ".zip", ".tar.xz", ".tar.bz2", ".gz"];
 
+/// Options naming the folder to extract into.
+const FOLDER: &str = "-C -d --directory";
+
 impl ShellFactReader<'_, '_> {
     /// Handles `tar`: its first word may be letters without a hyphen.
     pub(super) fn tape(&mut self, call: &ProgramCall<'_>) {
@@ -14,7 +17,7 @@ impl ShellFactReader<'_, '_> {
         };
         let first = operands.texts().next().filter(is_letters);
         let first = first.unwrap_or_default();
-        let extracts = first.contains('x') || operands.has_option(&["--extract"]);
+        let extracts = first.contains('x') || operands.has_option("--extract");
         let skipped = usize::from(!first.is_empty() && !first.starts_with('-'));
         self.packs_files(call, skipped, extracts);
     }
@@ -27,23 +30,17 @@ impl ShellFactReader<'_, '_> {
     /// Handles an archive, which is the first argument, and the files packed or extracted.
     fn packs_files(&mut self, call: &ProgramCall<'_>, skipped: usize, extracts: bool) {
         let operands = &call.operands;
-        let folders = operands.option_values(&["-C", "-d", "--directory"]);
-        let plain: Vec<ValuePlaceIx> = operands.plain(&["-C", "-d", "--directory"]);
-        let mut plain = plain.into_iter().skip(skipped);
+        let mut plain = operands.plain(FOLDER).into_iter().skip(skipped);
         let Some(archive) = plain.next() else { return };
         if extracts {
             let content = self.loaded(&[archive]);
-            for (_, into) in &folders {
-                self.facts.stores.push((*into, content));
-            }
-            let names: Vec<String> = operands.words.iter().map(|word| self.rendered(word)).collect();
-            let stem = |name: &String| {
-                let stem = ENDINGS.iter().find_map(|end| name.strip_suffix(end));
-                stem.map(str::to_owned)
-            };
-            for stem in names.iter().filter_map(stem) {
-                let into = self.facts.file(&stem);
-                self.facts.moves(content, into);
+            self.facts.stores.extend(operands.option_places(FOLDER).into_iter().map(|into| (into, content)));
+            for word in operands.words {
+                let name = self.rendered(word);
+                if let Some(stem) = ENDINGS.iter().find_map(|end| name.strip_suffix(end)) {
+                    let into = self.facts.file(stem);
+                    self.facts.moves(content, into);
+                }
             }
             return;
         }

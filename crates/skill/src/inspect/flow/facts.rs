@@ -103,6 +103,18 @@ impl FlowFacts {
         }
     }
 
+    /// Records a move from a named place.
+    pub(super) fn move_from(&mut self, place: ValuePlace, to: ValuePlaceIx) {
+        let from = self.place_ix(place);
+        self.moves(from, to);
+    }
+
+    /// Records a move to a named place.
+    pub(super) fn move_to(&mut self, from: ValuePlaceIx, place: ValuePlace) {
+        let to = self.place_ix(place);
+        self.moves(from, to);
+    }
+
     /// Records the labels of a text itself: addresses and a path.
     pub(super) fn record_text(&mut self, text: &str, at: ValuePlaceIx) {
         for address in addresses(text) {

@@ -8,8 +8,8 @@ pub(super) struct CommandOperands<'a> {
 }
 
 impl CommandOperands<'_> {
-    /// Returns the arguments that are neither options nor the values of the named options.
-    pub(super) fn plain(&self, options: &[&str]) -> Vec<ValuePlaceIx> {
+    /// Returns the arguments besides options and the values of these options, words between blanks.
+    pub(super) fn plain(&self, options: &str) -> Vec<ValuePlaceIx> {
         let mut values = Vec::new();
         let mut is_value = false;
         for (word, value) in self.words.iter().zip(&self.values) {
@@ -24,7 +24,7 @@ impl CommandOperands<'_> {
     }
 
     /// Returns the values of options: `-o FILE`, `-sSLo FILE`, `--output=FILE`.
-    pub(super) fn option_values(&self, options: &[&str]) -> Vec<(&str, ValuePlaceIx)> {
+    pub(super) fn option_values(&self, options: &str) -> Vec<(&str, ValuePlaceIx)> {
         let mut values = Vec::new();
         let mut operands = self.words.iter().zip(&self.values);
         while let Some((word, value)) = operands.next() {
@@ -40,8 +40,13 @@ impl CommandOperands<'_> {
         values
     }
 
+    /// Returns the places of the values of options.
+    pub(super) fn option_places(&self, options: &str) -> Vec<ValuePlaceIx> {
+        self.option_values(options).into_iter().map(|(_, place)| place).collect()
+    }
+
     /// True if an option is given.
-    pub(super) fn has_option(&self, options: &[&str]) -> bool {
+    pub(super) fn has_option(&self, options: &str) -> bool {
         self.words.iter().any(|word| is_listed_option(&word.text, options))
     }
 
@@ -52,11 +57,11 @@ impl CommandOperands<'_> {
 }
 
 /// True if a word is one of these options; a short one may be the last of several letters.
-fn is_listed_option(word: &str, options: &[&str]) -> bool {
+fn is_listed_option(word: &str, options: &str) -> bool {
     let name = word.split('=').next().unwrap_or_default();
-    options.iter().any(|option| {
+    options.split_whitespace().any(|option| {
         let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
-        name == *option
+        name == option
             || letter.is_some_and(|letter| {
                 word.starts_with('-')
                     && !word.starts_with("--")
@@ -109,6 +114,11 @@ impl ShellFactReader<'_, '_> {
             self.facts.moves(from, value);
         }
         value
+    }
+
+    /// Returns the texts of the words with a slash.
+    pub(super) fn rendered_paths(&self, words: &[CommandWord]) -> Vec<String> {
+        words.iter().map(|word| self.rendered(word)).filter(|text| text.contains('/')).collect()
     }
 
     /// Returns the text of a word: variables are replaced by their one value or their name.

@@ -102,13 +102,13 @@ impl ShellFactReader<'_, '_> {
         let (program, operands) = (&call.program, &call.operands);
         match program.name {
             "cp" | "mv" | "ln" | "install" => {
-                if let Some((last, from)) = operands.plain(&[]).split_last() {
+                if let Some((last, from)) = operands.plain("").split_last() {
                     let content = self.loaded(from);
                     self.facts.stores.push((*last, content));
                 }
             }
             "tee" => {
-                let paths = self.facts.gathered(&operands.plain(&[]));
+                let paths = self.facts.gathered(&operands.plain(""));
                 self.facts.stores.push((paths, call.input));
                 self.facts.moves(call.input, call.out);
             }
@@ -124,8 +124,7 @@ impl ShellFactReader<'_, '_> {
             }
             "printenv" => {
                 for text in operands.texts() {
-                    let from = self.facts.place_ix(ValuePlace::Environment(text.to_owned()));
-                    self.facts.moves(from, call.out);
+                    self.facts.move_from(ValuePlace::Environment(text.to_owned()), call.out);
                 }
             }
             "read" | "mapfile" | "readarray" => self.sets(program.args, &[call.input]),
@@ -153,7 +152,7 @@ impl ShellFactReader<'_, '_> {
             let is_mode = text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
             is_mode && text.contains(['1', '5', '7']) || text.contains('+') && text.contains('x')
         };
-        let plain = call.operands.plain(&[]);
+        let plain = call.operands.plain("");
         if let (true, Some((_, files))) = (call.operands.texts().any(starts), plain.split_first()) {
             let content = self.facts.gathered(files);
             self.runs(call.program.at, content);

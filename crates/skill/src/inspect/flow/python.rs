@@ -70,8 +70,7 @@ impl PythonFactReader<'_, '_> {
             "return" | "yield" => {
                 let value = self.value(rest);
                 if let Some((_, name)) = self.open.last() {
-                    let to = self.facts.place_ix(ValuePlace::Result(name.clone()));
-                    self.facts.moves(value, to);
+                    self.facts.move_to(value, ValuePlace::Result(name.clone()));
                 }
             }
             "for" => {
@@ -116,8 +115,7 @@ impl PythonFactReader<'_, '_> {
         for (number, parameter) in names.enumerate() {
             let variable = self.variable(parameter);
             for key in [number.to_string(), parameter.to_owned()] {
-                let from = self.facts.place_ix(ValuePlace::Argument(name.to_owned(), key));
-                self.facts.moves(from, variable);
+                self.facts.move_from(ValuePlace::Argument(name.to_owned(), key), variable);
             }
         }
     }
@@ -143,8 +141,7 @@ impl PythonFactReader<'_, '_> {
         let own = self.facts.place_ix(ValuePlace::Variable(scope, name.to_owned()));
         if !self.open.is_empty() {
             let scope = Rc::clone(&self.source.scope);
-            let outer = self.facts.place_ix(ValuePlace::Variable(scope, name.to_owned()));
-            self.facts.moves(outer, own);
+            self.facts.move_from(ValuePlace::Variable(scope, name.to_owned()), own);
         }
         own
     }
@@ -244,12 +241,10 @@ impl PythonFactReader<'_, '_> {
             }
             "sys.argv" => {
                 let of = self.source.scope.to_string();
-                let from = self.facts.place_ix(ValuePlace::Argument(of, "@".to_owned()));
-                self.facts.moves(from, value);
+                self.facts.move_from(ValuePlace::Argument(of, "@".to_owned()), value);
             }
             "sys.stdin" => {
-                let from = self.facts.place_ix(ValuePlace::Input(Rc::clone(&self.source.scope)));
-                self.facts.moves(from, value);
+                self.facts.move_from(ValuePlace::Input(Rc::clone(&self.source.scope)), value);
             }
             _ => {
                 let members: Vec<&str> = tokens.iter().take(long).filter_map(ScriptToken::name).collect();
@@ -267,8 +262,7 @@ impl PythonFactReader<'_, '_> {
     /// Reads one variable of the environment, or all of them.
     pub(super) fn environment(&mut self, name: Option<&str>, value: ValuePlaceIx) {
         if let Some(name) = name {
-            let from = self.facts.place_ix(ValuePlace::Environment(name.to_owned()));
-            self.facts.moves(from, value);
+            self.facts.move_from(ValuePlace::Environment(name.to_owned()), value);
         } else {
             let label = FlowLabel::Secret("the environment".to_owned());
             self.facts.labels.push((label, value));

@@ -108,9 +108,7 @@ impl PythonFactReader<'_, '_> {
             }
             "print" => {
                 let value = self.all(call);
-                let to = ValuePlace::Output(Rc::clone(&self.source.scope));
-                let to = self.facts.place_ix(to);
-                self.facts.moves(value, to);
+                self.facts.move_to(value, ValuePlace::Output(Rc::clone(&self.source.scope)));
             }
             "open" | "io.open" => {
                 if let Some((_, tokens)) = call.arguments.first() {
@@ -120,9 +118,7 @@ impl PythonFactReader<'_, '_> {
                 }
             }
             whole if whole == "input" || whole.starts_with("sys.stdin.") => {
-                let from = ValuePlace::Input(Rc::clone(&self.source.scope));
-                let from = self.facts.place_ix(from);
-                self.facts.moves(from, result);
+                self.facts.move_from(ValuePlace::Input(Rc::clone(&self.source.scope)), result);
             }
             _ => return false,
         }
@@ -136,11 +132,9 @@ impl PythonFactReader<'_, '_> {
             for (number, (name, tokens)) in call.arguments.iter().enumerate() {
                 let value = self.value(tokens);
                 let key = name.map_or_else(|| number.to_string(), str::to_owned);
-                let to = self.facts.place_ix(ValuePlace::Argument(last.to_owned(), key));
-                self.facts.moves(value, to);
+                self.facts.move_to(value, ValuePlace::Argument(last.to_owned(), key));
             }
-            let from = self.facts.place_ix(ValuePlace::Result(last.to_owned()));
-            self.facts.moves(from, call.result);
+            self.facts.move_from(ValuePlace::Result(last.to_owned()), call.result);
             return;
         }
         let value = self.all(call);

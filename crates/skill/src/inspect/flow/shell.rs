@@ -131,8 +131,7 @@ impl ShellFactReader<'_, '_> {
             input = self.command(script, command, input, &inner);
             self.outputs.insert(command.at, input);
         }
-        let output = self.facts.place_ix(ValuePlace::Output(self.named(None)));
-        self.facts.moves(input, output);
+        self.facts.move_to(input, ValuePlace::Output(self.named(None)));
         input
     }
 
@@ -154,8 +153,7 @@ impl ShellFactReader<'_, '_> {
         let scope = Rc::clone(&self.source.scope);
         let variable = self.facts.place_ix(ValuePlace::Variable(scope, name.to_owned()));
         if !self.set.contains(name) {
-            let outer = self.facts.place_ix(ValuePlace::Environment(name.to_owned()));
-            self.facts.moves(outer, variable);
+            self.facts.move_from(ValuePlace::Environment(name.to_owned()), variable);
         }
         variable
     }
@@ -172,11 +170,9 @@ impl ShellFactReader<'_, '_> {
         for (name, value) in &command.sets {
             let from = self.operand(value, inner);
             let scope = Rc::clone(&self.source.scope);
-            let to = self.facts.place_ix(ValuePlace::Variable(scope, name.clone()));
-            self.facts.moves(from, to);
+            self.facts.move_to(from, ValuePlace::Variable(scope, name.clone()));
             if is_exported {
-                let outer = self.facts.place_ix(ValuePlace::Environment(name.clone()));
-                self.facts.moves(from, outer);
+                self.facts.move_to(from, ValuePlace::Environment(name.clone()));
             }
         }
         if first == "export" {
@@ -184,8 +180,7 @@ impl ShellFactReader<'_, '_> {
                 let scope = Rc::clone(&self.source.scope);
                 if self.set.contains(&word.text) {
                     let from = self.facts.place_ix(ValuePlace::Variable(scope, word.text.clone()));
-                    let outer = self.facts.place_ix(ValuePlace::Environment(word.text.clone()));
-                    self.facts.moves(from, outer);
+                    self.facts.move_to(from, ValuePlace::Environment(word.text.clone()));
                 }
             }
         }

@@ -69,15 +69,14 @@ impl ShellFactReader<'_, '_> {
     fn others(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
         let installs = matches!(call.program.name, "pip" | "pip3" | "npm" | "dpkg" | "rpm");
-        if installs && !operands.has_option(&["-r"]) {
-            let plain = operands.plain(&[]);
+        if installs && !operands.has_option("-r") {
+            let plain = operands.plain("");
             let content = self.facts.gathered(plain.get(1..).unwrap_or_default());
             return self.runs(call.program.at, content);
         }
         self.other_program(operands, call.input, call.out);
-        for (_, paths) in operands.option_values(&["-o", "--output", "-out", "--out"]) {
-            self.facts.stores.push((paths, call.out));
-        }
+        let paths = operands.option_places("-o --output -out --out");
+        self.facts.stores.extend(paths.into_iter().map(|path| (path, call.out)));
     }
 
     /// Handles the execution of a text in the command or in a variable.
@@ -122,15 +121,11 @@ impl ShellFactReader<'_, '_> {
     ) {
         for (number, value) in operands.values.iter().enumerate() {
             for number in [(number + 1).to_string(), "@".to_owned()] {
-                let to = ValuePlace::Argument(name.to_string(), number);
-                let to = self.facts.place_ix(to);
-                self.facts.moves(*value, to);
+                self.facts.move_to(*value, ValuePlace::Argument(name.to_string(), number));
             }
         }
-        let argument = self.facts.place_ix(ValuePlace::Input(Rc::clone(name)));
-        self.facts.moves(input, argument);
-        let printed = self.facts.place_ix(ValuePlace::Output(Rc::clone(name)));
-        self.facts.moves(printed, out);
+        self.facts.move_to(input, ValuePlace::Input(Rc::clone(name)));
+        self.facts.move_from(ValuePlace::Output(Rc::clone(name)), out);
     }
 
     /// Records the packages a program installs.

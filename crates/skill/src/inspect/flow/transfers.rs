@@ -5,34 +5,18 @@ use super::{
 use crate::inspect::tables::WordList;
 
 /// Options of transfer programs with the content to send; some of them may name a file.
-const SAID: [&str; 15] = [
-    "-d",
-    "--data",
-    "--data-raw",
-    "--data-binary",
-    "--data-urlencode",
-    "--data-ascii",
-    "-F",
-    "--form",
-    "--form-string",
-    "-T",
-    "--upload-file",
-    "--json",
-    "--post-data",
-    "--post-file",
-    "--body-file",
-];
-const FILES: [&str; 4] = ["-T", "--upload-file", "--post-file", "--body-file"];
+const CONTENT: &str = "-d --data --data-raw --data-binary --data-urlencode --data-ascii -F --form --form-string \
+    -T --upload-file --json --post-data --post-file --body-file";
+const CONTENT_FILES: &str = "-T --upload-file --post-file --body-file";
 
 /// Options that authenticate the request.
-const PROOF: [&str; 6] = ["-H", "--header", "-u", "--user", "--oauth2-bearer", "-b"];
+const PROOF: &str = "-H --header -u --user --oauth2-bearer -b";
 
 /// Options naming the destination of the response.
-const INTO: [&str; 4] = ["-o", "--output", "--output-document", "-OutFile"];
+const DESTINATION: &str = "-o --output --output-document -OutFile";
 
 /// Other options with a value.
-const OTHER: [&str; 10] =
-    ["-X", "--request", "-A", "--user-agent", "-m", "--max-time", "--retry", "-w", "-e", "-P"];
+const OTHER: &str = "-X --request -A --user-agent -m --max-time --retry -w -e -P";
 
 /// Extensions that files have and hosts do not.
 static OF_FILES: WordList = WordList::from_table(include_str!("../tables/words/file_endings.txt"));
@@ -42,38 +26,29 @@ impl ShellFactReader<'_, '_> {
     pub(super) fn transfers(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
         let is_wget = call.program.name == "wget";
-        let mut into = INTO.to_vec();
-        into.extend(is_wget.then_some("-O"));
-        let mut valued = [&SAID[..], &PROOF, &OTHER].concat();
-        valued.extend(&into);
-        let mut addresses = operands.plain(&valued);
+        let destination = if is_wget { [DESTINATION, "-O"].join(" ") } else { DESTINATION.to_owned() };
+        let mut addresses = operands.plain(&[CONTENT, PROOF, OTHER, &destination].join(" "));
         addresses.extend(call.reads_names.then_some(call.input));
         let to = self.facts.gathered(&addresses);
         self.hosts(operands, to);
-        let data_values = operands.option_values(&SAID);
-        let places: Vec<ValuePlaceIx> = data_values.iter().map(|(_, value)| *value).collect();
-        let data = self.facts.gathered(&places);
-        for (text, value) in &data_values {
-            if text.contains(['@', '<']) || operands.has_option(&FILES) {
-                self.facts.loads.push((*value, data));
+        let data = self.facts.gathered(&operands.option_places(CONTENT));
+        for (text, value) in operands.option_values(CONTENT) {
+            if text.contains(['@', '<']) || operands.has_option(CONTENT_FILES) {
+                self.facts.loads.push((value, data));
             }
-            if text.ends_with("@-") || *text == "-" || *text == "." {
+            if text.ends_with("@-") || text == "-" || text == "." {
                 self.facts.moves(call.input, data);
             }
         }
         self.facts.moves(to, data);
         self.sends(call.program.at, data, to, false);
-        let proof = operands.option_values(&PROOF);
-        let proof: Vec<ValuePlaceIx> = proof.iter().map(|(_, value)| *value).collect();
-        let proof = self.facts.gathered(&proof);
+        let proof = self.facts.gathered(&operands.option_places(PROOF));
         self.sends(call.program.at, proof, to, true);
         self.fetches(call.program.at, to, call.out);
-        let named = operands.option_values(&into);
-        for (_, paths) in &named {
-            self.facts.stores.push((*paths, call.out));
-        }
-        let keeps_name = operands.has_option(&["-O", "--remote-name", "-J"]);
-        if is_wget && named.is_empty() || keeps_name && !is_wget {
+        let paths = operands.option_places(&destination);
+        self.facts.stores.extend(paths.iter().map(|path| (*path, call.out)));
+        let keeps_name = operands.has_option("-O --remote-name -J");
+        if is_wget && paths.is_empty() || keeps_name && !is_wget {
             self.keeps_name(call);
         }
     }
@@ -81,13 +56,11 @@ impl ShellFactReader<'_, '_> {
     /// Handles a file stored under its remote name.
     fn keeps_name(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
-        let folder = operands.option_values(&["-P", "--directory-prefix", "--output-dir"]);
+        let folder = operands.option_values("-P --directory-prefix --output-dir");
         let folder = folder.first().map(|(folder, _)| (*folder).to_owned());
         let folder = folder.or_else(|| self.folder.clone());
         let folder = folder.map_or(String::new(), |folder| format!("{folder}/"));
-        let words = operands.words.iter().map(|word| self.rendered(word));
-        let names: Vec<String> = words.filter(|text| text.contains('/')).collect();
-        for text in names {
+        for text in self.rendered_paths(operands.words) {
             let bare = text.split(['?', '#']).next().unwrap_or_default();
             let name = bare.rsplit('/').next().unwrap_or_default();
             if name.len() > 1 {
@@ -111,11 +84,11 @@ impl ShellFactReader<'_, '_> {
     pub(super) fn remote_copy(&mut self, call: &ProgramCall<'_>) {
         let (program, operands) = (&call.program, &call.operands);
         // The key used for authentication is not sent.
-        let keys = operands.option_values(&["-i", "-e", "-F", "-o"]);
+        let keys = operands.option_places("-i -e -F -o");
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for (word, value) in operands.words.iter().zip(&operands.values) {
             let text = self.rendered(word);
-            let is_key = keys.iter().any(|(_, key)| key == value);
+            let is_key = keys.contains(value);
             if let Some((host, _)) = text.split_once(':').filter(|_| !is_key) {
                 let host = host.rsplit('@').next().unwrap_or_default();
                 far.push((format!("http://{host}/"), *value));
@@ -140,7 +113,7 @@ impl ShellFactReader<'_, '_> {
 
     /// Handles a clone: a folder with third-party content.
     pub(super) fn clones(&mut self, call: &ProgramCall<'_>) {
-        let plain = call.operands.plain(&["-b", "--branch", "--depth", "-C"]);
+        let plain = call.operands.plain("-b --branch --depth -C");
         let [_, from, into @ ..] = plain.as_slice() else {
             return;
         };
@@ -151,9 +124,7 @@ impl ShellFactReader<'_, '_> {
             self.facts.stores.push((*into, got));
             return;
         }
-        let words = call.program.args.iter().map(|word| self.rendered(word));
-        let names: Vec<String> = words.filter(|text| text.contains('/')).collect();
-        for text in names {
+        for text in self.rendered_paths(call.program.args) {
             let name = text.rsplit('/').next().unwrap_or_default();
             let folder = name.strip_suffix(".git").unwrap_or(name);
             let folder = self.facts.file(folder);

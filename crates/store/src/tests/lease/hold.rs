@@ -34,7 +34,7 @@ fn a_run_has_one_owner() {
     let run = run_id(1);
     let (mine, fence) = owner(dir.path(), &run);
     let other = open(dir.path());
-    let shown = || mine.reader().unwrap().owner(&run).unwrap();
+    let shown = || mine.reader().unwrap().leases().owner(&run).unwrap();
     let pid = std::process::id();
     assert!(shown().is_some_and(|owner| owner.alive && owner.pid == pid));
     let refused = other.own_run(&run, "").wait().unwrap_err().to_string();
@@ -128,7 +128,7 @@ fn who_lost_a_run_cannot_write() {
     assert_eq!(write(&slow, unowned), Err(lost));
     assert_eq!(write(&heir, other.token()), Ok(3));
 
-    let owners = heir.reader().unwrap().owners(&run).unwrap();
+    let owners = heir.reader().unwrap().leases().of_run(&run).unwrap();
     let told: Vec<_> =
         owners.iter().map(|lease| (lease.token, lease.supervisor.as_str(), lease.first_event)).collect();
     assert_eq!(told, [(1, "kept", 0), (2, "", 2)]);
@@ -184,7 +184,7 @@ fn the_dead_hold_nothing() {
             "UPDATE run_leases SET start_ticks = start_ticks - 1; UPDATE locks SET boot_id = 'before'",
         )
         .unwrap();
-    assert!(!store.reader().unwrap().owner(&run).unwrap().unwrap().alive);
+    assert!(!store.reader().unwrap().leases().owner(&run).unwrap().unwrap().alive);
     let heir = open(dir.path());
     drop(heir.own_run(&run, "").wait().unwrap());
     let holder =
@@ -266,7 +266,7 @@ fn files_are_held_all_or_none_by_one_run() {
     for free in ["out/a.old", "out/b", "library", "o"] {
         assert_eq!(ask(&two, &send, &[free]), LockAcquisition::Acquired, "{free}");
     }
-    let waits = store.reader().unwrap().lock_waits().unwrap();
+    let waits = store.reader().unwrap().leases().lock_waits().unwrap();
     let shown: Vec<_> =
         waits.iter().map(|wait| (wait.run.clone(), wait.place.as_str(), wait.obstacle.clone())).collect();
     let key = LockKey::File("out/a".into());
@@ -277,6 +277,6 @@ fn files_are_held_all_or_none_by_one_run() {
     );
     store.unlock(&one, &fetch).wait().unwrap();
     assert_eq!(ask(&two, &fetch, &["lib/x", "out"]), LockAcquisition::Acquired);
-    assert_eq!(store.reader().unwrap().lock_waits().unwrap(), []);
+    assert_eq!(store.reader().unwrap().leases().lock_waits().unwrap(), []);
     assert!(commits(dir.path()) > flushed);
 }

@@ -164,7 +164,7 @@ fn tasks_get_a_lock_in_the_order_of_their_tickets_whoever_dies() {
         let left = world.tasks.iter().filter(|task| task.lives && task.state != TaskState::Over).count();
         assert_eq!(left, 0, "seed {seed}");
         assert!(world.served > 100 && world.cancelled > 5, "{} and {}", world.served, world.cancelled);
-        assert_eq!(world.stores[0].reader().unwrap().lock_waits().unwrap(), []);
+        assert_eq!(world.stores[0].reader().unwrap().leases().lock_waits().unwrap(), []);
     }
 }
 
@@ -184,7 +184,7 @@ fn a_turn_outlives_the_process_and_ends_with_the_run() {
     assert!(!ask(&waiter, 2) && !ask(&holder, 3));
     drop((fence, waiter));
     let order = || {
-        let waits = holder.reader().unwrap().lock_waits().unwrap();
+        let waits = holder.reader().unwrap().leases().lock_waits().unwrap();
         waits.into_iter().map(|wait| wait.run).collect::<Vec<_>>()
     };
     assert_eq!(order(), [run_id(3)], "nobody works on run 2");
@@ -219,7 +219,7 @@ fn a_newer_run_waits_in_place_of_those_that_say_so() {
     let sql = "UPDATE locks SET boot_id = 'before' WHERE run = ?1";
     stranger(dir.path()).execute(sql, [run_id(2).as_str()]).unwrap();
     assert!(waits(ask(4, "d", Newest)) && waits(ask(4, "e", Newest)));
-    let all = store.reader().unwrap().lock_waits().unwrap();
+    let all = store.reader().unwrap().leases().lock_waits().unwrap();
     let order: Vec<_> = all.into_iter().map(|wait| (wait.run, wait.place)).collect();
     // Run 1 has the lock, and goes on.
     let expected = [(1, "e"), (3, "d"), (4, "d"), (4, "e")].map(|(run, step)| (run_id(run), step.to_owned()));
@@ -240,7 +240,7 @@ fn a_task_that_refuses_to_wait_leaves_nothing() {
     assert!(matches!(ask(1, "e", Refuse), LockAcquisition::Held(_)), "steps of one run wait for each other");
     let LockAcquisition::Refused(found) = ask(2, "d", Refuse) else { panic!("run 1 has the lock") };
     assert!(found.holder.run == run_id(1) && found.holder.place == "d" && !found.holder.waits);
-    assert_eq!(store.reader().unwrap().lock_waits().unwrap().len(), 1);
+    assert_eq!(store.reader().unwrap().leases().lock_waits().unwrap().len(), 1);
     store.unlock(&run_id(1), &TaskId::of_step(&name("d"))).wait().unwrap();
     let LockAcquisition::Refused(found) = ask(2, "d", Refuse) else { panic!("another step comes first") };
     assert!(found.holder.place == "e" && found.holder.waits);

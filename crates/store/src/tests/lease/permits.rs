@@ -40,7 +40,7 @@ fn stores_share_the_limit_and_take_turns() {
     assert_eq!(ask(&mine, one, 1, "fetch"), GIVEN, "asked twice");
     assert_eq!(ask(&mine, one, 1, "send"), kept_back());
     assert_eq!(ask(&other, one, 2, "fetch"), kept_back());
-    let tasks = other.reader().unwrap().permit_tasks().unwrap();
+    let tasks = other.reader().unwrap().leases().permit_tasks().unwrap();
     assert_eq!(tasks, (vec![task(1, "fetch")], vec![task(1, "send"), task(2, "fetch")]));
     give_back(&other, 1, "fetch");
     assert_eq!(ask(&mine, one, 1, "send"), kept_back(), "not the holder's to give");
@@ -53,7 +53,7 @@ fn stores_share_the_limit_and_take_turns() {
     assert_eq!(ask(&mine, one, 1, "again"), PermitAnswer::Waits(None), "its run was served");
     drop(mine);
     assert_eq!(ask(&other, one, 2, "fetch"), GIVEN);
-    let tasks = other.reader().unwrap().permit_tasks().unwrap();
+    let tasks = other.reader().unwrap().leases().permit_tasks().unwrap();
     assert_eq!(tasks, (vec![task(2, "fetch")], vec![]), "a closed store waits for nothing");
 }
 

@@ -116,7 +116,7 @@ fn a_fold_finds_an_event_that_was_forged_with_a_hash_that_fits() {
         }
         // Who opens one run does not compare the events of another.
         std::fs::remove_file(dir.path().join("state.mark")).unwrap();
-        let read = StoreReader::from_log(dir.path()).and_then(|reader| reader.run(&run_id(2)));
+        let read = StoreReader::from_log(dir.path()).and_then(|reader| reader.runs().get(&run_id(2)));
         let fault = match read {
             Ok(_) => None,
             Err(StoreError::Broken { broken, .. }) => {
@@ -167,7 +167,7 @@ fn behind_a_verified_event_every_tampering_is_found_and_before_it_none() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
         store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
-        let verified = store.reader().unwrap().log_end().unwrap();
+        let verified = store.reader().unwrap().log().end().unwrap();
         let facts = vec![started("fetch"), started("send")];
         store.append(first(&run_id(2), new_run("report"), facts)).wait().unwrap();
         drop(store);

@@ -41,15 +41,15 @@ fn an_event_that_was_exchanged_since_it_was_folded_is_not_read() {
         let reader = StoreReader::from_log(dir.path()).unwrap();
         let kinds = ["attempt_started"];
         // The control: this folds the run.
-        assert_eq!(reader.events(&run_id(1), 0).unwrap().len(), 21);
-        assert_eq!(reader.facts(&run_id(1), &kinds).unwrap().len(), 3);
+        assert_eq!(reader.events().of_run(&run_id(1), 0).unwrap().len(), 21);
+        assert_eq!(reader.events().of_kinds(&run_id(1), &kinds).unwrap().len(), 3);
         let database = stranger(dir.path());
         database.execute_batch(attack).unwrap();
         if let Some(seq) = changed {
             rehash(&database, seq);
         }
-        let events = refusal(reader.events(&run_id(1), 0));
-        let facts = refusal(reader.facts(&run_id(1), &kinds));
+        let events = refusal(reader.events().of_run(&run_id(1), 0));
+        let facts = refusal(reader.events().of_kinds(&run_id(1), &kinds));
         let last = refusal(head(&reader, &run_id(1)));
         assert_eq!([events, facts, last], [found; 3], "{attack}");
     }
@@ -61,8 +61,8 @@ fn the_events_of_a_run_that_was_pruned_since_it_was_folded_are_not_there() {
     let store = open(dir.path());
     store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
     let reader = store.log_reader().unwrap();
-    assert_eq!(reader.events(&run_id(1), 0).unwrap().len(), 21);
+    assert_eq!(reader.events().of_run(&run_id(1), 0).unwrap().len(), 21);
     let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
-    assert_eq!(reader.events(&run_id(1), 0), Err(StoreError::UnknownRun(run_id(1))));
+    assert_eq!(reader.events().of_run(&run_id(1), 0), Err(StoreError::UnknownRun(run_id(1))));
 }

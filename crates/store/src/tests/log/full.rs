@@ -63,7 +63,7 @@ fn child() {
 /// Checks that the state has so many runs, and no fault.
 fn whole(store: &Store, dir: &Path, runs: usize) {
     let reader = store.reader().unwrap();
-    assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), runs);
+    assert_eq!(reader.runs().list(9, &RunFilter::default()).unwrap().len(), runs);
     assert!(verify_chain(&reader).unwrap().is_ok());
     assert_eq!(reader.find_damage(), Ok(None));
     let folders = std::fs::read_dir(dir.join("runs")).unwrap().count();
@@ -83,5 +83,5 @@ fn nothing_is_written_behind_what_could_not_be() {
     let refused = append(after(2, next(&run, vec![started("send")])));
     assert_eq!(refused.unwrap_err(), StoreError::Gap(run.clone()));
     append(after(1, next(&run, vec![started("send")]))).unwrap();
-    assert_eq!(store.reader().unwrap().events(&run, 0).unwrap().len(), 2);
+    assert_eq!(store.reader().unwrap().events().of_run(&run, 0).unwrap().len(), 2);
 }

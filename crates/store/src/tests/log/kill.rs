@@ -27,10 +27,10 @@ fn what_was_acknowledged_survives_a_kill() {
     let reader = store.reader().unwrap();
     let mut events = 0;
     for (run, acknowledged) in [run_id(1), run_id(2)].iter().zip(acknowledged) {
-        let kept = reader.events(run, 0).unwrap().len();
+        let kept = reader.events().of_run(run, 0).unwrap().len();
         assert!(kept >= acknowledged, "{kept} of {acknowledged}");
         events += kept as u64 + 1;
-        assert!(!reader.owner(run).unwrap().unwrap().alive);
+        assert!(!reader.leases().owner(run).unwrap().unwrap().alive);
         let fence = store.own_run(run, "").wait().unwrap();
         let mut batch = next(run, vec![started("send")]);
         batch.token = fence.token();
@@ -107,7 +107,7 @@ fn a_dropped_store_has_written_everything() {
     }
     drop(store);
     let reader = StoreReader::open(dir.path()).unwrap();
-    assert_eq!(reader.events(&run, 0).unwrap().len(), 100);
+    assert_eq!(reader.events().of_run(&run, 0).unwrap().len(), 100);
 }
 
 #[test]

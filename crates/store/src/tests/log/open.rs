@@ -36,7 +36,7 @@ fn a_fresh_folder_is_laid_out() {
     assert!(matches!(StoreReader::open(&state), Err(StoreError::NoState(_))));
     for durability in [StoreDurability::Full, StoreDurability::Normal] {
         let store = Store::open(&state, durability, Arc::new(FixedClock(NOW))).unwrap();
-        assert!(store.reader().unwrap().last_run().is_err());
+        assert!(store.reader().unwrap().runs().last().is_err());
     }
     assert_eq!(fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     assert!(state.join("state.db").is_file());
@@ -60,7 +60,7 @@ fn an_open_store_goes_on_when_a_later_version_migrates_it() {
     let store = open(dir.path());
     store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
     alter(dir.path(), "CREATE TABLE more (x); INSERT INTO migrations VALUES (99, 'x')");
-    assert_eq!(store.reader().unwrap().events(&run_id(1), 0).unwrap().len(), 21);
+    assert_eq!(store.reader().unwrap().events().of_run(&run_id(1), 0).unwrap().len(), 21);
     store.append(first(&run_id(2), new_run("report"), story())).wait().unwrap();
     assert!(matches!(StoreReader::open(dir.path()), Err(StoreError::Newer { .. })));
 }
@@ -82,7 +82,7 @@ fn a_schema_whose_migrations_are_missing_is_brought_up_to_date() {
     alter(dir.path(), &format!("DELETE FROM migrations; {}", tables.join("; ")));
     open(dir.path()).append(batch).wait().unwrap();
     let reader = StoreReader::open(dir.path()).unwrap();
-    assert_eq!(reader.events(&run, 0).unwrap().len(), 21);
+    assert_eq!(reader.events().of_run(&run, 0).unwrap().len(), 21);
 }
 
 #[test]
@@ -129,6 +129,6 @@ fn many_may_open_a_fresh_folder_at_once() {
             }
         });
         let reader = StoreReader::open(dir.path()).unwrap();
-        assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), 4);
+        assert_eq!(reader.runs().list(9, &RunFilter::default()).unwrap().len(), 4);
     }
 }

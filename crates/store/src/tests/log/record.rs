@@ -26,18 +26,18 @@ fn what_was_recorded_is_read_back() {
     assert_eq!(store.append(batch).wait().unwrap().last, 21);
 
     let reader = store.reader().unwrap();
-    let read = reader.events(&run, 0).unwrap();
+    let read = reader.events().of_run(&run, 0).unwrap();
     assert_eq!(read.iter().map(|(n, _)| *n).collect::<Vec<_>>(), (1..=21).collect::<Vec<_>>());
     assert_eq!(read.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), events);
-    assert_eq!(reader.events(&run, 20).unwrap().len(), 1);
+    assert_eq!(reader.events().of_run(&run, 20).unwrap().len(), 1);
 
-    let row = reader.run(&run).unwrap();
+    let row = reader.runs().get(&run).unwrap();
     assert_eq!(row.state, RunState::Ended(RunOutcome::Succeeded));
     assert_eq!((row.standing, row.counts.verified), (Standing::Verified, 2));
     assert_eq!(row.params, new_run("report").params);
-    assert_eq!(reader.config(&run).unwrap(), json!({"max_parallel": 2, "durability": "normal"}));
+    assert_eq!(reader.runs().config(&run).unwrap(), json!({"max_parallel": 2, "durability": "normal"}));
     assert_eq!(row.durability, Some(StoreDurability::Normal));
-    assert_eq!(reader.sources(&run).unwrap(), new_run("report").sources);
+    assert_eq!(reader.sources().of_run(&run).unwrap(), new_run("report").sources);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn steps_attempts_checks_and_artifacts_are_shown() {
     store.append(first(&run, new_run("report"), story())).wait().unwrap();
     let reader = store.reader().unwrap();
 
-    let steps = reader.steps(&run).unwrap();
+    let steps = reader.steps().of_run(&run).unwrap();
     let shown: Vec<_> =
         steps.iter().map(|step| (step.step.as_str(), step.item, step.state, step.attempts)).collect();
     assert_eq!(
@@ -66,13 +66,13 @@ fn steps_attempts_checks_and_artifacts_are_shown() {
     assert_eq!(steps[1].outputs, object(json!({"rows": 0})));
     assert_eq!(steps[4].item_key.as_deref(), Some("b"));
 
-    let attempts = reader.attempts(&run).unwrap();
+    let attempts = reader.attempts().of_run(&run).unwrap();
     let exits: Vec<_> = attempts.into_iter().map(|attempt| attempt.exit.unwrap()).collect();
     assert_eq!(exits, [1, 0, 7].map(|code| WorkExit::Code { code }));
-    let checks = reader.checks(&run).unwrap();
+    let checks = reader.checks().of_run(&run).unwrap();
     assert_eq!(checks[0].step, Some(name("fetch")));
     assert_eq!((&checks[1].step, checks[1].verdict.duration_ms), (&None, 4));
-    assert_eq!(reader.artifacts(&run).unwrap()[0].artifact.path, "out/report.csv");
+    assert_eq!(reader.artifacts().of_run(&run).unwrap()[0].artifact.path, "out/report.csv");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn what_the_cache_held_is_shown_until_a_check_refutes_it() {
     let facts = vec![hit];
     store.append(first(&run, new_run("report"), facts)).wait().unwrap();
     let reader = store.reader().unwrap();
-    let shown = reader.artifacts(&run).unwrap();
+    let shown = reader.artifacts().of_run(&run).unwrap();
     assert_eq!((shown[0].attempt, &shown[0].artifact), (0, &artifact));
 
     for (ruling, left) in [(CheckRuling::Pass, 1), (CheckRuling::Fail, 0)] {
@@ -107,7 +107,7 @@ fn what_the_cache_held_is_shown_until_a_check_refutes_it() {
             verdict: CheckVerdict { ruling, ..verdict("good") },
         };
         store.append(next(&run, vec![judged])).wait().unwrap();
-        assert_eq!(reader.artifacts(&run).unwrap().len(), left, "{ruling:?}");
+        assert_eq!(reader.artifacts().of_run(&run).unwrap().len(), left, "{ruling:?}");
     }
 }
 
@@ -166,7 +166,7 @@ fn a_bad_batch_fails_alone() {
     assert_eq!(unknown.wait().unwrap_err(), StoreError::UnknownRun(run_id(9)));
     assert_eq!(twice.wait().unwrap_err(), StoreError::KnownRun(run.clone()));
     assert_eq!(last.wait().unwrap().last, 51);
-    assert_eq!(store.reader().unwrap().events(&run, 0).unwrap().len(), 51);
+    assert_eq!(store.reader().unwrap().events().of_run(&run, 0).unwrap().len(), 51);
     let grouped = self::commits(dir.path()) - commits;
     assert!(grouped <= 2, "{grouped} commits");
 }
@@ -191,21 +191,21 @@ fn runs_are_found_by_prefix() {
     store.append(first(&run_id(0x33), nested, vec![])).wait().unwrap();
 
     let reader = store.reader().unwrap();
-    assert_eq!(reader.find_run("2").unwrap(), run_id(0x2a));
-    assert_eq!(reader.find_run("1212").unwrap(), run_id(0x12));
-    assert_eq!(reader.find_run(run_id(0x33).as_str()).unwrap(), run_id(0x33));
-    assert_eq!(reader.last_run().unwrap(), run_id(0x2a));
-    match reader.find_run("1").unwrap_err() {
+    assert_eq!(reader.runs().find("2").unwrap(), run_id(0x2a));
+    assert_eq!(reader.runs().find("1212").unwrap(), run_id(0x12));
+    assert_eq!(reader.runs().find(run_id(0x33).as_str()).unwrap(), run_id(0x33));
+    assert_eq!(reader.runs().last().unwrap(), run_id(0x2a));
+    match reader.runs().find("1").unwrap_err() {
         FindError::Ambiguous(error) => assert_eq!(error.among, [run_id(0x11), run_id(0x12)]),
         other => panic!("{other:?}"),
     }
     for prefix in ["f", "", "_", "%", "2A", "é"] {
-        match reader.find_run(prefix).unwrap_err() {
+        match reader.runs().find(prefix).unwrap_err() {
             FindError::Unknown { latest, .. } => assert_eq!(latest.len(), 3, "{prefix}"),
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(reader.children(&run_id(0x11)).unwrap(), [(run_id(0x33), "build#1".into())]);
+    assert_eq!(reader.runs().children(&run_id(0x11)).unwrap(), [(run_id(0x33), "build#1".into())]);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn runs_are_listed_by_filter() {
 
     let reader = store.reader().unwrap();
     let list = |limit, filter: RunFilter| -> Vec<_> {
-        let runs = reader.runs(limit, &filter).unwrap();
+        let runs = reader.runs().list(limit, &filter).unwrap();
         runs.into_iter().map(|run| run.id).collect()
     };
     let all = RunFilter::default;
@@ -254,7 +254,7 @@ fn the_cache_says_what_it_kept_and_was_asked() {
         }],
         created: NOW,
     };
-    store.cache_put(entry.clone()).wait().unwrap();
+    store.cache().put(entry.clone()).wait().unwrap();
     for (number, text) in [(1, "old"), (2, "new")] {
         let run = run_id(number);
         store.append(first(&run, new_run("report"), vec![])).wait().unwrap();
@@ -266,15 +266,15 @@ fn the_cache_says_what_it_kept_and_was_asked() {
             hit: number == 2,
             parts: json!({"script": text}),
         };
-        store.cache_note(lookup).wait().unwrap();
+        store.cache().note_lookup(lookup).wait().unwrap();
     }
     let reader = store.reader().unwrap();
-    assert_eq!(reader.cache_get(&entry.key).unwrap(), Some(Ok(entry)));
-    assert_eq!(reader.cache_get(&Sha256Digest::of_bytes(b"other")).unwrap(), None);
+    assert_eq!(reader.cache().find(&entry.key).unwrap(), Some(Ok(entry)));
+    assert_eq!(reader.cache().find(&Sha256Digest::of_bytes(b"other")).unwrap(), None);
     let (plan, step) = (PlanId::parse("report").unwrap(), name("build"));
-    let now = reader.cache_parts(&run_id(2), &step, None).unwrap();
+    let now = reader.cache().lookup(&run_id(2), &step, None).unwrap();
     assert_eq!(now, Some((true, json!({"script": "new"}))));
-    let before = |run| reader.last_cache_parts(&plan, &step, None, &run).unwrap();
+    let before = |run| reader.cache().last_lookup(&plan, &step, None, &run).unwrap();
     assert_eq!(before(run_id(2)), Some((run_id(1), json!({"script": "old"}))));
     assert_eq!(before(run_id(1)), None);
 }
@@ -291,7 +291,7 @@ fn readers_see_whole_batches_while_others_write() {
                 let reader = StoreReader::open(dir.path()).unwrap();
                 let mut last = 0;
                 while last < 200 {
-                    let seen = reader.events(&run, 0).unwrap().len();
+                    let seen = reader.events().of_run(&run, 0).unwrap().len();
                     assert!(seen >= last && seen.is_multiple_of(2), "{seen} after {last}");
                     last = seen;
                 }

@@ -53,8 +53,8 @@ fn a_backup_brings_everything_back() {
         assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
         let reader = StoreReader::open(&state).unwrap();
         assert_eq!(verify_chain(&reader).unwrap(), Ok(24));
-        assert_eq!(reader.events(&run_id(2), 0).unwrap().len(), 1);
-        assert!(reader.owned_runs().unwrap().is_empty());
+        assert_eq!(reader.events().of_run(&run_id(2), 0).unwrap().len(), 1);
+        assert!(reader.leases().held().unwrap().is_empty());
         fs::remove_dir_all(&state).unwrap();
     }
     put_back(&file, &state, false).unwrap();
@@ -94,7 +94,7 @@ fn what_is_no_whole_backup_changes_nothing() {
             assert_eq!(verify_chain(&reader).unwrap(), Ok(24));
         }
         let reader = StoreReader::open(&state).unwrap();
-        assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), 2);
+        assert_eq!(reader.runs().list(9, &RunFilter::default()).unwrap().len(), 2);
     }
     assert!(put_back(Path::new("/nowhere"), &state, true).is_err());
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "nothing is left over");
@@ -154,7 +154,7 @@ fn who_comes_while_a_state_is_replaced_is_told() {
     let refused = late.own_run(&run_id(3), "").wait().unwrap_err();
     assert!(refused.to_string().contains("state.db"), "{refused}");
     drop(late);
-    assert!(StoreReader::open(&state).unwrap().owners(&run_id(3)).unwrap().is_empty());
+    assert!(StoreReader::open(&state).unwrap().leases().of_run(&run_id(3)).unwrap().is_empty());
 }
 
 /// Restores, and carries nothing over.

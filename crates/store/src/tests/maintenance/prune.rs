@@ -48,17 +48,17 @@ fn kept(retention: RunRetention) -> Vec<u8> {
     assert_eq!(verify_chain(&reader).unwrap(), Ok(22 + 2 + 2 + 1 + record));
     store.rebuild().wait().unwrap();
     let all = RunFilter { nested: true, ..RunFilter::default() };
-    let runs = reader.runs(9, &all).unwrap();
+    let runs = reader.runs().list(9, &all).unwrap();
     assert_eq!(runs.len() + pruned.runs, 4);
     // The summaries of those that were not nested stay.
     let gone: Vec<RunId> =
         [1, 2].map(run_id).into_iter().filter(|run| runs.iter().all(|row| row.id != *run)).collect();
-    let mut summaries = reader.pruned_runs(9, &RunFilter::default()).unwrap();
+    let mut summaries = reader.runs().pruned(9, &RunFilter::default()).unwrap();
     summaries.sort_by_key(|row| row.id.clone());
     assert_eq!(summaries.iter().map(|row| row.id.clone()).collect::<Vec<_>>(), gone);
     for row in &summaries {
         assert_eq!((row.plan.as_str(), row.state), ("report", RunState::Ended(RunOutcome::Succeeded)));
-        let found = reader.find_run(row.id.as_str());
+        let found = reader.runs().find(row.id.as_str());
         assert!(matches!(&found, Err(FindError::Pruned { run, .. }) if *run == row.id), "{found:?}");
     }
     let recorded = |number: &u8| runs.iter().any(|run| run.id == run_id(*number));
@@ -125,8 +125,8 @@ fn keep_result(store: &Store, digest: Sha256Digest) {
         created: NOW,
     };
     let lookup = CacheLookup { run: run_id(2), task_id, item_key: None, key, hit: true, parts: json!({}) };
-    store.cache_put(entry).wait().unwrap();
-    store.cache_note(lookup).wait().unwrap();
+    store.cache().put(entry).wait().unwrap();
+    store.cache().note_lookup(lookup).wait().unwrap();
 }
 
 #[test]
@@ -210,20 +210,20 @@ fn stored_files_beyond_the_limit_go_and_the_runs_stay() {
     let there = || files.map(|digest| store.blobs().path(&digest).exists());
     let limit = |bytes| RunRetention { max_artifact_bytes: Some(bytes), ..RunRetention::default() };
     let reader = store.reader().unwrap();
-    assert_eq!(reader.may_exceed(limit(300_000), LATER), Ok(false));
-    assert_eq!(reader.may_exceed(limit(250_000), LATER), Ok(true));
-    assert_eq!(reader.artifacts_exceeding(limit(250_000), LATER), Ok((1, 100_000)));
+    assert_eq!(reader.runs().may_exceed(limit(300_000), LATER), Ok(false));
+    assert_eq!(reader.runs().may_exceed(limit(250_000), LATER), Ok(true));
+    assert_eq!(reader.artifacts().exceeding(limit(250_000), LATER), Ok((1, 100_000)));
     let pruned = store.prune(limit(250_000), LATER).unwrap();
     assert_eq!((pruned.runs, pruned.shortened, pruned.blobs), (0, 1, 1));
     assert_eq!(there(), [false, true, true]);
     assert_eq!(store.prune(limit(250_000), LATER).unwrap(), PruneResult::default(), "once");
     // The record says so, and all else of the run is there.
-    assert_eq!(reader.pruned_artifacts(files), Ok([files[0]].into()));
-    assert_eq!(reader.artifacts(&run_id(1)).unwrap().len(), 1);
+    assert_eq!(reader.artifacts().pruned(files), Ok([files[0]].into()));
+    assert_eq!(reader.artifacts().of_run(&run_id(1)).unwrap().len(), 1);
     assert_eq!(examine(&reader).unwrap(), []);
     store.rebuild().wait().unwrap();
     assert_eq!(examine(&reader).unwrap(), []);
-    assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), 3);
+    assert_eq!(reader.runs().list(9, &RunFilter::default()).unwrap().len(), 3);
     // What is gone without a record is named.
     fs::remove_file(store.blobs().path(&files[1])).unwrap();
     assert!(matches!(examine(&reader).unwrap().as_slice(), [StateFault::Body(BodyFault::FileGone { .. })]));
@@ -242,7 +242,7 @@ fn stored_files_are_measured_once_runs_have_stored_a_part_that_counts() {
     let exceeds = |number, bytes| {
         run_with_artifact(&store, number);
         let limit = RunRetention { max_artifact_bytes: Some(bytes), ..RunRetention::default() };
-        store.reader().unwrap().may_exceed(limit, LATER).unwrap()
+        store.reader().unwrap().runs().may_exceed(limit, LATER).unwrap()
     };
     assert!(exceeds(2, 3_200_000), "two runs have stored a sixteenth of it");
     assert!(!exceeds(3, 15_000_000), "three runs have stored a fiftieth of it");
@@ -268,12 +268,12 @@ fn cached_results_of_runs_beyond_the_limit_go_unless_others_looked_them_up() {
         };
         let run = run_id(looked_up_by);
         let lookup = CacheLookup { run, task_id, item_key: None, key, hit: true, parts: json!({}) };
-        store.cache_put(entry).wait().unwrap();
-        store.cache_note(lookup).wait().unwrap();
+        store.cache().put(entry).wait().unwrap();
+        store.cache().note_lookup(lookup).wait().unwrap();
         let keep = RunRetention { max_artifact_bytes: Some(150_000), ..RunRetention::default() };
         assert_eq!(store.prune(keep, LATER).unwrap().shortened, if stays { 1 } else { 2 });
         assert_eq!(store.blobs().path(&first).exists(), stays, "looked up by {looked_up_by}");
-        assert_eq!(store.reader().unwrap().cache_get(&key).unwrap().is_some(), stays);
+        assert_eq!(store.reader().unwrap().cache().find(&key).unwrap().is_some(), stays);
         assert_eq!(examine(&store.reader().unwrap()).unwrap(), []);
     }
 }
@@ -306,7 +306,7 @@ fn what_can_be_undone_and_what_a_run_repeats_stays_whatever_the_limits_are() {
     let stay = |now| {
         store.prune(all, now).unwrap();
         let reader = store.reader().unwrap();
-        let rows = reader.runs(9, &RunFilter { nested: true, ..RunFilter::default() }).unwrap();
+        let rows = reader.runs().list(9, &RunFilter { nested: true, ..RunFilter::default() }).unwrap();
         (1..=6).filter(|number| rows.iter().any(|row| row.id == run_id(*number))).collect::<Vec<u8>>()
     };
     assert_eq!(stay(LATER), [1, 2, 3, 4, 6]);
@@ -334,7 +334,7 @@ fn runs_that_record_no_rows_bound_what_is_read_for_the_recorded_tables() {
     let session = |seq: &str| {
         let forged = format!("UPDATE events SET body = replace(body, 'report', 'forged') WHERE seq = {seq}");
         stranger(dir.path()).execute(&forged, []).unwrap();
-        store.reader().unwrap().current_session()
+        store.reader().unwrap().sessions().current()
     };
     assert_eq!(session("1"), Ok(None));
     assert!(session("(SELECT max(run) FROM events)").is_err());
@@ -347,10 +347,10 @@ fn the_age_counts_to_the_end_of_the_run_before_the_last() {
     four_runs(&store);
     let reader = store.reader().unwrap();
     let day = RunRetention { max_age: Some(Duration::from_hours(24)), ..RunRetention::default() };
-    assert_eq!(reader.runs_exceeding(day, LATER), Ok(vec![run_id(1), run_id(2)]));
-    let counted = day.counted_to(reader.last_end(1).unwrap(), LATER);
-    assert_eq!(reader.runs_exceeding(counted, LATER), Ok(vec![]), "the clock went on by years");
-    assert_eq!(reader.last_end(2), Ok(None), "a nested run is none");
+    assert_eq!(reader.runs().exceeding(day, LATER), Ok(vec![run_id(1), run_id(2)]));
+    let counted = day.counted_to(reader.runs().last_end(1).unwrap(), LATER);
+    assert_eq!(reader.runs().exceeding(counted, LATER), Ok(vec![]), "the clock went on by years");
+    assert_eq!(reader.runs().last_end(2), Ok(None), "a nested run is none");
     assert_eq!(day.counted_to(None, LATER), day);
     assert_eq!(day.counted_to(Some(LATER), NOW), day, "an end in the future is no reason");
 }

@@ -22,7 +22,7 @@ fn an_answer_that_was_not_compared_with_another_is_not_recorded() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     store.append(first(&run_id(1), new_run("lamp"), Vec::new())).wait().unwrap();
-    let give = |name: &str, compared| store.answer(answer(name, compared)).wait();
+    let give = |name: &str, compared| store.approvals().answer(answer(name, compared)).wait();
     assert_eq!(give("ada", 0).unwrap(), AnswerEffect::Recorded);
     assert!(matches!(give("bob", 0), Err(StoreError::Conflict { .. })));
     assert_eq!(give("bob", 1).unwrap(), AnswerEffect::Recorded);

@@ -43,7 +43,7 @@ fn end(store: &Store, number: u8, health: ReconciliationHealth) -> Result<bool, 
     let outcome = GoalOutcome { health, reason: String::new() };
     let (run, notices) = (run_id(number), Vec::new());
     let end = ReconciliationEnd { run, outcome, at: NOW, pause: None, notices };
-    store.end_cycle(end).wait()
+    store.reconciliations().end(end).wait()
 }
 
 /// True if the table of runs has a repair that has not ended.
@@ -171,7 +171,7 @@ fn no_change_of_the_table_of_runs_hides_a_reconciliation_that_waits_or_shows_ano
         assert_eq!(stranger(dir.path()).execute(&attack, []).unwrap(), 1, "{attack}");
         assert_eq!(table_has(), !waits, "{attack}");
         for reader in [store.reader().unwrap(), store.log_reader().unwrap()] {
-            let waiting = reader.waiting_cycles().unwrap();
+            let waiting = reader.reconciliations().waiting().unwrap();
             let runs: Vec<_> = waiting.into_iter().map(|cycle| cycle.run).collect();
             assert_eq!(runs, if waits { vec![run_id(1)] } else { vec![] }, "{attack}");
         }
@@ -186,10 +186,10 @@ fn a_reconciliation_waits_for_a_run_that_ended_since_until_that_is_pruned() {
     assert_eq!(end(&store, 1, ReconciliationHealth::Waiting), Ok(true));
     // The second event is later than the end of the reconciliation.
     store.append(next(&run_id(1), vec![started("ask"), run_ended()])).wait().unwrap();
-    assert_eq!(store.reader().unwrap().waiting_cycles().unwrap().len(), 1);
+    assert_eq!(store.reader().unwrap().reconciliations().waiting().unwrap().len(), 1);
     let keep = RunRetention { max_runs: Some(0), ..RunRetention::default() };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
-    assert_eq!(store.reader().unwrap().waiting_cycles().unwrap(), []);
+    assert_eq!(store.reader().unwrap().reconciliations().waiting().unwrap(), []);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn remembered(dir: &Path) -> Vec<String> {
 }
 
 fn words(reader: &StoreReader) -> Vec<String> {
-    let all = reader.memory(&MegramSelection::All).unwrap();
+    let all = reader.memory().megrams(&MegramSelection::All).unwrap();
     let mut words: Vec<String> =
         all.iter().map(|one| one.content.split(' ').nth(1).unwrap().to_owned()).collect();
     words.sort();
@@ -46,13 +46,13 @@ fn what_is_forgotten_is_in_no_file_and_the_log_holds() {
     let dir = dir.path();
     let store = open(dir);
     let [apple, birch, cedar] = ["apple", "birch", "cedar"].map(megram);
-    store.remember(vec![apple.clone(), birch.clone()]).wait().unwrap();
-    store.remember(vec![cedar.clone()]).wait().unwrap();
-    store.recall(vec![apple.id, cedar.id], NOW).wait().unwrap();
+    store.memory().remember(vec![apple.clone(), birch.clone()]).wait().unwrap();
+    store.memory().remember(vec![cedar.clone()]).wait().unwrap();
+    store.memory().recall(vec![apple.id, cedar.id], NOW).wait().unwrap();
     let early = store.reader().unwrap();
     assert_eq!(words(&early), ["apple", "birch", "cedar"]);
 
-    assert_eq!(store.forget(vec![apple.id]).wait().unwrap(), 1);
+    assert_eq!(store.memory().forget(vec![apple.id]).wait().unwrap(), 1);
     // The control: what is deleted is still in the files.
     assert!(has(dir, "apple"));
     assert_eq!(store.scrub(), Ok(true));
@@ -61,17 +61,17 @@ fn what_is_forgotten_is_in_no_file_and_the_log_holds() {
     assert_eq!(words(&early), ["birch", "cedar"], "a reader that folded before");
 
     // What is left of the first event is in a later one, and leaves that, too.
-    assert_eq!(store.forget(vec![birch.id]).wait().unwrap(), 1);
+    assert_eq!(store.memory().forget(vec![birch.id]).wait().unwrap(), 1);
     assert_eq!(store.scrub(), Ok(true));
     assert!(!has(dir, "apple") && !has(dir, "birch") && has(dir, "cedar"));
     assert_eq!(remembered(dir), ["cedar"]);
     store.rebuild().wait().unwrap();
     assert_eq!(remembered(dir), ["cedar"]);
     // It can be remembered anew.
-    assert_eq!(store.remember(vec![apple]).wait().unwrap(), 1);
+    assert_eq!(store.memory().remember(vec![apple]).wait().unwrap(), 1);
     assert_eq!(remembered(dir), ["apple", "cedar"]);
     drop(store);
-    assert_eq!(open(dir).forget(vec![cedar.id]).wait().unwrap(), 1);
+    assert_eq!(open(dir).memory().forget(vec![cedar.id]).wait().unwrap(), 1);
     assert_eq!(remembered(dir), ["apple"]);
 }
 
@@ -81,7 +81,7 @@ fn what_faded_before_is_erased_with_what_is_forgotten() {
     let dir = dir.path();
     let store = open(dir);
     let [apple, birch] = ["apple", "birch"].map(megram);
-    store.remember(vec![apple.clone(), birch.clone()]).wait().unwrap();
+    store.memory().remember(vec![apple.clone(), birch.clone()]).wait().unwrap();
     let id = apple.id.to_string();
     store
         .row_sql(move |connection| connection.execute("DELETE FROM megrams WHERE id = ?1", [id]))
@@ -90,7 +90,7 @@ fn what_faded_before_is_erased_with_what_is_forgotten() {
     // The control: without erasing, overwriting files does not reach what the log has.
     assert_eq!(store.scrub(), Ok(true));
     assert!(has(dir, "apple"));
-    store.forget(vec![birch.id]).wait().unwrap();
+    store.memory().forget(vec![birch.id]).wait().unwrap();
     assert_eq!(store.scrub(), Ok(true));
     assert!(!has(dir, "apple") && !has(dir, "birch"));
     assert_eq!(remembered(dir), [""; 0]);
@@ -102,25 +102,25 @@ fn a_snapshot_does_not_keep_what_is_forgotten() {
     let dir = dir.path();
     let store = open(dir);
     let [apple, birch] = ["apple", "birch"].map(megram);
-    store.remember(vec![apple.clone(), birch.clone()]).wait().unwrap();
+    store.memory().remember(vec![apple.clone(), birch.clone()]).wait().unwrap();
     let goal = PlanId::parse("lamp").unwrap();
     for number in 0..130 {
         let at = wf_base::time::Moment::from_millis(NOW.millis() + number);
-        store.recall(vec![birch.id], at).wait().unwrap();
-        store.queue_notification(&goal, serde_json::json!({}), at).wait().unwrap();
+        store.memory().recall(vec![birch.id], at).wait().unwrap();
+        store.notifications().queue(&goal, serde_json::json!({}), at).wait().unwrap();
     }
     let snapshots = "SELECT count(*) FROM source_texts WHERE text LIKE 'rows_recorded%apple%'";
     let snapshots = || stranger(dir).query_row(snapshots, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(snapshots(), 1, "the control: a snapshot has it");
-    store.forget(vec![apple.id]).wait().unwrap();
+    store.memory().forget(vec![apple.id]).wait().unwrap();
     assert_eq!((snapshots(), store.scrub()), (0, Ok(true)));
     assert!(!has(dir, "apple") && has(dir, "birch"));
     assert_eq!(remembered(dir), ["birch"]);
-    assert_eq!(store.reader().unwrap().notices().unwrap().len(), 130);
+    assert_eq!(store.reader().unwrap().notifications().unsent().unwrap().len(), 130);
     // Nor is it needed: all events before it can be folded.
     stranger(dir).execute("DELETE FROM source_texts", []).unwrap();
     assert_eq!(remembered(dir), ["birch"]);
-    assert_eq!(store.reader().unwrap().notices().unwrap().len(), 130);
+    assert_eq!(store.reader().unwrap().notifications().unsent().unwrap().len(), 130);
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn an_event_that_was_erased_is_named_where_nothing_says_so() {
     let dir = dir.path();
     let store = open(dir);
     let [apple, birch] = ["apple", "birch"].map(megram);
-    store.remember(vec![apple.clone()]).wait().unwrap();
-    store.remember(vec![birch]).wait().unwrap();
-    store.forget(vec![apple.id]).wait().unwrap();
+    store.memory().remember(vec![apple.clone()]).wait().unwrap();
+    store.memory().remember(vec![birch]).wait().unwrap();
+    store.memory().forget(vec![apple.id]).wait().unwrap();
     assert_eq!(remembered(dir), ["birch"]);
     let database = stranger(dir);
     let sql = "SELECT body FROM events WHERE seq = 2";
@@ -144,7 +144,7 @@ fn an_event_that_was_erased_is_named_where_nothing_says_so() {
     verify_chain(&reader).unwrap().unwrap();
     let faults = examine(&reader).unwrap();
     assert!(faults.iter().any(|fault| fault.to_string().contains("without a body")), "{faults:?}");
-    let refused = reader.memory(&MegramSelection::All).unwrap_err().to_string();
+    let refused = reader.memory().megrams(&MegramSelection::All).unwrap_err().to_string();
     assert!(refused.contains("event 2 has no body"), "{refused}");
 }
 
@@ -153,10 +153,10 @@ fn who_reads_an_older_state_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let apple = megram("apple");
-    store.remember(vec![apple.clone()]).wait().unwrap();
+    store.memory().remember(vec![apple.clone()]).wait().unwrap();
     let other = stranger(dir.path());
     other.execute_batch("BEGIN; SELECT * FROM events").unwrap();
-    store.forget(vec![apple.id]).wait().unwrap();
+    store.memory().forget(vec![apple.id]).wait().unwrap();
     assert_eq!(store.scrub(), Ok(false));
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(store.scrub(), Ok(true));

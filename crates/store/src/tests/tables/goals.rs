@@ -38,7 +38,7 @@ fn decide_as(store: &Store, number: i64, token: Option<u64>) -> Result<bool, Sto
     let decision =
         SlotDecision { rows: vec![slot], decided_until: decided, cancels_running: false, wake: None };
     let after = (number > 1).then(|| minute(number - 1));
-    store.record_decision(goal, after, decision, token, decided).wait()
+    store.goals().record_decision(goal, after, decision, token, decided).wait()
 }
 
 /// The run that looks at the goal at the slot of a minute.
@@ -75,9 +75,9 @@ fn lived(dir: &Path) -> Store {
     let store = open(dir);
     assert_eq!(decide(&store, 1), Ok(true));
     store.append(look(1)).wait().unwrap();
-    assert_eq!(store.end_cycle(end(1)).wait(), Ok(true));
+    assert_eq!(store.reconciliations().end(end(1)).wait(), Ok(true));
     assert_eq!(decide(&store, 2), Ok(true));
-    assert_eq!(store.pause_goal(&lamp(), "broken", minute(2)).wait(), Ok(true));
+    assert_eq!(store.goals().pause(&lamp(), "broken", minute(2)).wait(), Ok(true));
     store
 }
 
@@ -85,11 +85,11 @@ fn lived(dir: &Path) -> Store {
 fn shown(reader: &StoreReader) -> String {
     format!(
         "{:?} {:?} {:?} {:?} {:?}",
-        reader.known(&lamp()).unwrap(),
-        reader.slots(&lamp(), None, None).unwrap(),
-        reader.cycles(&lamp(), 10).unwrap(),
-        reader.live_cycles().unwrap(),
-        reader.notices().unwrap(),
+        reader.goals().ledger(&lamp()).unwrap(),
+        reader.slots().between(&lamp(), None, None).unwrap(),
+        reader.reconciliations().latest(&lamp(), 10).unwrap(),
+        reader.reconciliations().open().unwrap(),
+        reader.notifications().unsent().unwrap(),
     )
 }
 
@@ -97,7 +97,7 @@ fn shown(reader: &StoreReader) -> String {
 fn differences(dir: &Path) -> Vec<String> {
     let reader = StoreReader::open(dir).unwrap();
     verify_chain(&reader).unwrap().unwrap();
-    let found = difference::all(&reader, 0).unwrap().unwrap();
+    let found = difference::all(&reader, 0).unwrap();
     found.iter().map(ToString::to_string).collect()
 }
 
@@ -109,7 +109,7 @@ fn what_is_recorded_about_goals_is_what_the_tables_have() {
     // A reader and a writer that saw it happen know what one that reads all of it knows.
     let reader = store.reader().unwrap();
     let before = shown(&reader);
-    assert_eq!(store.resume_goal(&lamp(), minute(3)).wait(), Ok(true));
+    assert_eq!(store.goals().resume(&lamp(), minute(3)).wait(), Ok(true));
     store.append(look(2)).wait().unwrap();
     assert_ne!(shown(&reader), before);
     assert_eq!(shown(&reader), shown(&store.reader().unwrap()));
@@ -164,14 +164,14 @@ fn no_change_of_the_tables_of_goals_is_followed() {
         // Nor does another writer follow it.
         drop(store);
         let store = open(dir.path());
-        assert_eq!(store.pause_goal(&lamp(), "again", NOW).wait(), Ok(false), "{attack}: it is paused");
+        assert_eq!(store.goals().pause(&lamp(), "again", NOW).wait(), Ok(false), "{attack}: it is paused");
         let again = store.append(look(1)).wait();
         assert!(again.is_err(), "{attack}: a slot is started once");
         assert_eq!(decide(&store, 2), Ok(false), "{attack}: it is accounted for");
         let dir = dir.path();
         assert_eq!(decide(&store, 3), Ok(true), "{attack}");
         store.append(look(2)).wait().unwrap_or_else(|error| panic!("{attack}: {error}"));
-        assert_eq!(store.end_cycle(end(1)).wait(), Ok(false), "{attack}: it has ended");
+        assert_eq!(store.reconciliations().end(end(1)).wait(), Ok(false), "{attack}: it has ended");
         verify_chain(&StoreReader::open(dir).unwrap()).unwrap().unwrap();
     }
 }
@@ -197,11 +197,15 @@ fn no_change_of_the_table_of_feedback_is_followed() {
             who: None,
             at: NOW,
         };
-        assert_eq!(store.feedback(said.clone()).wait(), Ok(true));
+        assert_eq!(store.reconciliations().give_feedback(said.clone()).wait(), Ok(true));
         stranger(dir.path()).execute_batch(attack).unwrap();
-        let repairs = store.reader().unwrap().repairs(&lamp(), 10).unwrap();
+        let repairs = store.reader().unwrap().reconciliations().repairs(&lamp(), 10).unwrap();
         assert_eq!(repairs[0].feedback.as_ref(), Some(&said), "{attack}");
-        assert_eq!(store.feedback(said).wait(), Ok(false), "{attack}: it was said before");
+        assert_eq!(
+            store.reconciliations().give_feedback(said).wait(),
+            Ok(false),
+            "{attack}: it was said before"
+        );
         assert_eq!(differences(dir.path()).len(), 1, "{attack}");
     }
 }
@@ -217,7 +221,7 @@ fn a_reader_without_the_log_would_follow_each_change() {
     assert!(known().paused.is_none());
     database.execute_batch("DELETE FROM slots WHERE state = 'due'").unwrap();
     assert!(known().open_slots.is_empty());
-    let kept = StoreReader::open(dir.path()).unwrap().known(&lamp()).unwrap().unwrap();
+    let kept = StoreReader::open(dir.path()).unwrap().goals().ledger(&lamp()).unwrap().unwrap();
     assert!(kept.paused.is_some() && kept.open_slots.len() == 1);
 }
 
@@ -230,10 +234,10 @@ fn a_record_about_a_goal_that_was_changed_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let store = lived(dir.path());
         stranger(dir.path()).execute_batch(attack).unwrap();
-        let read = StoreReader::open(dir.path()).unwrap().known(&lamp());
+        let read = StoreReader::open(dir.path()).unwrap().goals().ledger(&lamp());
         assert!(matches!(read, Err(StoreError::Broken { .. })), "{attack}: {read:?}");
         drop(store);
-        let wrote = open(dir.path()).pause_goal(&lamp(), "again", NOW).wait();
+        let wrote = open(dir.path()).goals().pause(&lamp(), "again", NOW).wait();
         assert!(matches!(wrote, Err(StoreError::Broken { .. })), "{attack}: {wrote:?}");
     }
 }
@@ -250,7 +254,7 @@ fn what_a_refused_job_changed_about_goals_is_forgotten() {
     let waits = store.release_run(&run_id(9));
     std::thread::sleep(Duration::from_millis(50));
     // Two jobs share a transaction, of which one is refused.
-    let (done, refused) = (store.resume_goal(&lamp(), minute(2)), store.append(batch));
+    let (done, refused) = (store.goals().resume(&lamp(), minute(2)), store.append(batch));
     other.execute_batch("ROLLBACK").unwrap();
     waits.wait().unwrap();
     assert_eq!(done.wait(), Ok(true));
@@ -258,7 +262,7 @@ fn what_a_refused_job_changed_about_goals_is_forgotten() {
     // The mark of the log's end is that of what was written.
     drop(store);
     let store = open(dir.path());
-    assert_eq!(store.pause_goal(&lamp(), "broken", minute(2)).wait(), Ok(true));
+    assert_eq!(store.goals().pause(&lamp(), "broken", minute(2)).wait(), Ok(true));
     assert_eq!(shown(&store.reader().unwrap()), before);
     assert_eq!(differences(dir.path()), [""; 0]);
     store.append(look(2)).wait().unwrap();
@@ -273,16 +277,16 @@ fn what_is_pruned_about_goals_is_recorded() {
         let mut batch = look(number);
         batch.new.as_mut().unwrap().created = minute(i64::from(number));
         store.append(batch).wait().unwrap();
-        store.end_cycle(end(number)).wait().unwrap();
+        store.reconciliations().end(end(number)).wait().unwrap();
     }
     decide(&store, 104).unwrap();
     let keep = RunRetention { max_age: Some(Duration::from_mins(1)), ..RunRetention::default() };
     store.prune(keep, minute(1000)).unwrap();
     let reader = store.reader().unwrap();
     // What follows from the next reconciliation depends on the last ones.
-    let cycles = reader.cycles(&lamp(), 1000).unwrap();
+    let cycles = reader.reconciliations().latest(&lamp(), 1000).unwrap();
     assert_eq!((cycles.len(), cycles[99].slot), (100, Some(minute(4))));
-    let slots = reader.slots(&lamp(), None, None).unwrap();
+    let slots = reader.slots().between(&lamp(), None, None).unwrap();
     assert_eq!(slots.len(), 101, "theirs, and the one that is due");
     assert_eq!(differences(dir.path()), [""; 0]);
 }
@@ -290,8 +294,8 @@ fn what_is_pruned_about_goals_is_recorded() {
 /// Pauses the goal and ends the pause, so often.
 fn paused(store: &Store, times: i64) {
     for number in 0..times {
-        store.resume_goal(&lamp(), minute(number)).wait().unwrap();
-        store.pause_goal(&lamp(), "broken", minute(2)).wait().unwrap();
+        store.goals().resume(&lamp(), minute(number)).wait().unwrap();
+        store.goals().pause(&lamp(), "broken", minute(2)).wait().unwrap();
     }
 }
 
@@ -310,7 +314,7 @@ fn a_snapshot_saves_the_fold_of_what_was_before() {
         let dir = tempfile::tempdir().unwrap();
         let store = lived(dir.path());
         let reader = store.reader().unwrap();
-        reader.known(&lamp()).unwrap();
+        reader.goals().ledger(&lamp()).unwrap();
         paused(&store, 40);
         assert_eq!(snapshots(dir.path()), 1);
         let shown_before = shown(&store.reader().unwrap());
@@ -348,7 +352,7 @@ fn what_was_before_a_snapshot_is_not_read() {
     assert!(change("<") > 60);
     assert_eq!(shown(&store.reader().unwrap()), before);
     assert!(change(">") > 0);
-    assert!(store.reader().unwrap().known(&lamp()).is_err());
+    assert!(store.reader().unwrap().goals().ledger(&lamp()).is_err());
 }
 
 #[test]
@@ -357,21 +361,21 @@ fn a_deployed_goal_is_decided_about_and_started_by_its_backend_alone() {
     let store = open(dir.path());
     assert_eq!(decide(&store, 1), Ok(true));
     let reader = store.reader().unwrap();
-    let known = reader.known(&lamp()).unwrap().unwrap();
+    let known = reader.goals().ledger(&lamp()).unwrap().unwrap();
     let deployment = |recorded: u64| serde_json::json!({"backend": "farm", "recorded": recorded});
-    let deploy = |carried| store.deploy_goal(&lamp(), deployment(0), carried, NOW).wait();
+    let deploy = |carried| store.goals().deploy(&lamp(), deployment(0), carried, NOW).wait();
     assert_eq!(
-        store.record_deployment(&lamp(), Some(deployment(1)), NOW).wait(),
+        store.goals().record_deployment(&lamp(), Some(deployment(1)), NOW).wait(),
         Ok(false),
         "it is not deployed"
     );
     assert_eq!(decide(&store, 2), Ok(true));
     assert_eq!(deploy(known), Ok(false), "the ledger went on meanwhile");
-    let known = reader.known(&lamp()).unwrap().unwrap();
+    let known = reader.goals().ledger(&lamp()).unwrap().unwrap();
     assert_eq!(deploy(known.clone()), Ok(true));
     assert_eq!(deploy(known), Ok(false), "it is deployed");
     // What a daemon decides does not count.
-    let token = store.take_leadership(1, NOW).wait().unwrap();
+    let token = store.goals().take_leadership(1, NOW).wait().unwrap();
     assert_eq!(decide_as(&store, 3, Some(token)), Ok(false));
     assert_eq!(store.append(look(1)).wait().map(drop), Err(StoreError::Deployed(lamp())));
     // What its backend decided and started does.
@@ -384,16 +388,16 @@ fn a_deployed_goal_is_decided_about_and_started_by_its_backend_alone() {
     };
     assert_eq!(repair(false), Err(StoreError::Deployed(lamp())));
     assert_eq!(repair(true), Ok(()));
-    assert_eq!(store.record_deployment(&lamp(), Some(deployment(1)), NOW).wait(), Ok(true));
+    assert_eq!(store.goals().record_deployment(&lamp(), Some(deployment(1)), NOW).wait(), Ok(true));
     let goals = "UPDATE goals SET deployment = NULL";
     stranger(dir.path()).execute_batch(goals).unwrap();
     let found = differences(dir.path());
     assert!(found.iter().any(|found| found.contains("`deployment` is nothing")), "{found:#?}");
     let reader = StoreReader::open(dir.path()).unwrap();
-    assert_eq!(reader.deployment(&lamp()), Ok(Some(deployment(1))));
-    assert_eq!(reader.goals().unwrap()[0].deployment, Some(deployment(1)));
-    assert_eq!(store.record_deployment(&lamp(), None, NOW).wait(), Ok(true));
-    assert_eq!(store.reader().unwrap().deployment(&lamp()), Ok(None));
+    assert_eq!(reader.goals().deployment(&lamp()), Ok(Some(deployment(1))));
+    assert_eq!(reader.goals().all().unwrap()[0].deployment, Some(deployment(1)));
+    assert_eq!(store.goals().record_deployment(&lamp(), None, NOW).wait(), Ok(true));
+    assert_eq!(store.reader().unwrap().goals().deployment(&lamp()), Ok(None));
     assert_eq!(decide_as(&store, 4, Some(token)), Ok(true));
     assert_eq!(differences(dir.path()), [""; 0]);
 }

@@ -20,7 +20,7 @@ fn megram(number: u8, state: MegramState, days: i64) -> Megram {
 }
 
 fn kept(reader: &StoreReader, selection: &MegramSelection) -> Vec<Megram> {
-    reader.memory(selection).unwrap()
+    reader.memory().megrams(selection).unwrap()
 }
 
 #[test]
@@ -28,23 +28,23 @@ fn what_is_remembered_twice_is_there_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let rows = vec![megram(1, MegramState::Refine, 2), megram(2, MegramState::Accept, 1)];
-    assert_eq!(store.remember(rows.clone()).wait().unwrap(), 2);
+    assert_eq!(store.memory().remember(rows.clone()).wait().unwrap(), 2);
     let more = [rows.clone(), vec![megram(3, MegramState::Abandon, 0)]].concat();
     // This ticket is not awaited.
-    drop(store.remember(more.clone()));
-    assert_eq!(store.remember(more.clone()).wait().unwrap(), 0);
+    drop(store.memory().remember(more.clone()));
+    assert_eq!(store.memory().remember(more.clone()).wait().unwrap(), 0);
     let reader = store.reader().unwrap();
     assert_eq!(kept(&reader, &MegramSelection::All), more);
 
     let ids = vec![more[0].id, more[1].id];
     for (at, expected) in [(NOW, NOW), (ago(9), NOW)] {
-        store.recall(ids.clone(), at).wait().unwrap();
+        store.memory().recall(ids.clone(), at).wait().unwrap();
         let recalled: Vec<_> =
             kept(&reader, &MegramSelection::All).iter().map(|megram| megram.recalled).collect();
         assert_eq!(recalled, [Some(expected), Some(expected), None]);
     }
-    assert_eq!(store.forget(ids.clone()).wait().unwrap(), 2);
-    assert_eq!(store.forget(ids).wait().unwrap(), 0);
+    assert_eq!(store.memory().forget(ids.clone()).wait().unwrap(), 2);
+    assert_eq!(store.memory().forget(ids).wait().unwrap(), 0);
     assert_eq!(kept(&reader, &MegramSelection::All), more[2..]);
 }
 
@@ -57,7 +57,7 @@ fn megrams_are_found_by_what_they_are() {
     three.tags = MegramTags::intent("build");
     (three.level, three.k) = (MegramLevel::CommonSense, 0.0);
     let all = vec![one.clone(), two.clone(), three.clone()];
-    store.remember(all).wait().unwrap();
+    store.memory().remember(all).wait().unwrap();
     let reader = store.reader().unwrap();
     let found = |selection: MegramSelection| {
         let mut ids: Vec<_> = kept(&reader, &selection).iter().map(|row| row.id).collect();
@@ -84,14 +84,14 @@ fn a_dream_is_what_the_core_says() {
     let mut faded = megram(9, MegramState::Refine, 5);
     faded.tags = MegramTags::tool("wget", "api.example");
     rows.extend([rule.clone(), faded]);
-    store.remember(rows.clone()).wait().unwrap();
-    let dreamt = store.dream(NOW).wait().unwrap();
+    store.memory().remember(rows.clone()).wait().unwrap();
+    let dreamt = store.memory().dream(NOW).wait().unwrap();
     assert_eq!(dreamt, dream(&rows, NOW));
     assert_eq!((dreamt.forget.len(), dreamt.demote.len(), dreamt.promote.len()), (1, 1, 1));
     let mut after = dreamt.apply_to(&rows);
     after.sort_by_key(|megram| (megram.created, megram.id));
     assert_eq!(kept(&store.reader().unwrap(), &MegramSelection::All), after);
-    assert_eq!(store.dream(NOW).wait().unwrap(), DreamChanges::default());
+    assert_eq!(store.memory().dream(NOW).wait().unwrap(), DreamChanges::default());
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn memory_outlives_runs_and_comes_back_with_a_backup() {
     let dir = tempfile::tempdir().unwrap();
     let (state, file) = (dir.path().join(".wf"), dir.path().join("b.tar"));
     let store = open(&state);
-    store.remember(vec![megram(1, MegramState::Accept, 0)]).wait().unwrap();
+    store.memory().remember(vec![megram(1, MegramState::Accept, 0)]).wait().unwrap();
     let run = first(&run_id(1), new_run("report"), vec![run_ended()]);
     store.append(run).wait().unwrap();
     let none = RunRetention { max_age: Some(Duration::ZERO), max_runs: Some(0), ..RunRetention::default() };
@@ -114,7 +114,7 @@ fn memory_outlives_runs_and_comes_back_with_a_backup() {
     let refused = restore(&file, &state, false, NOW, &|_, _, _| Ok(())).unwrap_err();
     assert_eq!(refused, StoreError::Exists(state.clone()));
     let store = open(&state);
-    store.forget(vec![all[0].id]).wait().unwrap();
+    store.memory().forget(vec![all[0].id]).wait().unwrap();
     drop(store);
     restore(&file, &state, false, NOW, &|_, _, _| Ok(())).unwrap();
     assert_eq!(kept(&StoreReader::open(&state).unwrap(), &MegramSelection::All), all);
@@ -124,7 +124,7 @@ fn memory_outlives_runs_and_comes_back_with_a_backup() {
 fn a_word_that_nobody_wrote_is_not_read() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    store.remember(vec![megram(1, MegramState::Accept, 0)]).wait().unwrap();
+    store.memory().remember(vec![megram(1, MegramState::Accept, 0)]).wait().unwrap();
     let changed = "UPDATE megrams SET state = 'dreaming'";
     assert_eq!(stranger(dir.path()).execute(changed, []).unwrap(), 1);
     assert_eq!(kept(&store.reader().unwrap(), &MegramSelection::All), [megram(1, MegramState::Accept, 0)]);

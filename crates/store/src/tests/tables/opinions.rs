@@ -60,7 +60,7 @@ fn deny(store: &Store, run: &RunId, verdict: &str) {
         at: NOW,
         quorum: AnswerQuorum::default(),
     };
-    store.answer(answer).wait().unwrap();
+    store.approvals().answer(answer).wait().unwrap();
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn of_two_repairs_of_a_goal_one_begins() {
     let refused = repair().wait();
     assert!(matches!(refused, Err(StoreError::NotOpen(_))), "{refused:?}");
     let database = store.reader().unwrap();
-    assert_eq!(database.cycle(&run_id(5)).unwrap().unwrap().repair, None);
+    assert_eq!(database.reconciliations().find(&run_id(5)).unwrap().unwrap().repair, None);
 }
 
 #[test]
@@ -100,10 +100,10 @@ fn the_last_word_about_a_repair_counts() {
         (RepairOpinion::Fine, "reason", true),
         (RepairOpinion::Fine, "reason", false),
     ] {
-        let told = store.feedback(said(2, opinion, note)).wait().unwrap();
+        let told = store.reconciliations().give_feedback(said(2, opinion, note)).wait().unwrap();
         assert_eq!(told, is_new, "{opinion:?} {note}");
     }
-    let found = store.reader().unwrap().repairs(&goal("lamp"), 9).unwrap();
+    let found = store.reader().unwrap().reconciliations().repairs(&goal("lamp"), 9).unwrap();
     assert_eq!(found.len(), 1);
     let row = &found[0];
     assert_eq!((&row.run, row.at), (&run_id(2), NOW));
@@ -127,10 +127,10 @@ fn a_no_to_a_repair_or_below_it_declines_it_and_to_a_look_does_not() {
     deny(&store, &run_id(7), "denied");
     deny(&store, &run_id(10), "denied");
     deny(&store, &run_id(22), "denied");
-    store.feedback(said(10, RepairOpinion::Fine, "")).wait().unwrap();
+    store.reconciliations().give_feedback(said(10, RepairOpinion::Fine, "")).wait().unwrap();
     let reader = store.reader().unwrap();
     let told = |goal: &PlanId, limit| -> Vec<_> {
-        let rows = reader.repairs(goal, limit).unwrap();
+        let rows = reader.reconciliations().repairs(goal, limit).unwrap();
         rows.iter().map(|row| (row.run.clone(), row.opinion())).collect()
     };
     let declined = Some(RepairOpinion::Declined);
@@ -146,7 +146,7 @@ fn a_no_to_a_repair_or_below_it_declines_it_and_to_a_look_does_not() {
     assert_eq!(told(&goal("door"), 9), [(run_id(22), declined)]);
     assert_eq!(told(&goal("none"), 9), []);
     // None of that is rebuilt from events.
-    rebuild(&stranger(dir.path())).unwrap().unwrap();
+    rebuild(&stranger(dir.path())).unwrap();
     assert_eq!(told(&goal("lamp"), 9), wanted);
 }
 
@@ -175,7 +175,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
     let later = Moment::from_millis(NOW.millis() + 1);
     let withdraw = |since| {
         let withdrawn = WithdrawnApproval { nonce: "aa".into(), goal: goal("lamp"), who: None, since };
-        store.withdraw(withdrawn).wait().unwrap()
+        store.approvals().withdraw(withdrawn).wait().unwrap()
     };
     assert!(withdraw(NOW).is_some());
     assert!(withdraw(later).is_none(), "once");
@@ -201,7 +201,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
     assert_eq!(there(2), Ok(()));
     let reader = store.reader().unwrap();
     let unknown = Err(StoreError::UnknownRun(run_id(3)));
-    assert_eq!(reader.run(&run_id(3)).map(|_| ()), unknown);
+    assert_eq!(reader.runs().get(&run_id(3)).map(|_| ()), unknown);
     assert!(begin(4, use_of("bb", 1)).is_ok());
     // Use 0 uses nothing up, and a started run continues.
     assert!(begin(5, use_of("aa", 0)).is_ok());
@@ -209,6 +209,6 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
     assert!(store.append(more).wait().is_ok());
     let nonce = "aa".to_owned();
     let wanted = [ApprovalWithdrawal { nonce, at: NOW }];
-    assert_eq!(reader.withdrawals(&goal("lamp")).unwrap(), wanted);
-    assert_eq!(reader.withdrawals(&goal("door")).unwrap(), []);
+    assert_eq!(reader.approvals().withdrawals(&goal("lamp")).unwrap(), wanted);
+    assert_eq!(reader.approvals().withdrawals(&goal("door")).unwrap(), []);
 }

@@ -69,8 +69,8 @@ fn what_decides_follows_the_log_and_no_table() {
     ] {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
-        store.remember(vec![megram(1)]).wait().unwrap();
-        store.connect(connection()).wait().unwrap();
+        store.memory().remember(vec![megram(1)]).wait().unwrap();
+        store.connections().record(connection()).wait().unwrap();
         assert_eq!(named(&store.reader().unwrap()), <[&str; 0]>::default(), "{attack}");
         // The control: the attack changes the table.
         let rows = format!("SELECT group_concat(hex(json_array({})), ',') FROM {table}", columns(table));
@@ -81,11 +81,11 @@ fn what_decides_follows_the_log_and_no_table() {
         assert_ne!(rows(), before, "{attack}");
 
         let reader = store.reader().unwrap();
-        assert_eq!(reader.memory(&MegramSelection::All).unwrap(), [megram(1)], "{attack}");
-        assert_eq!(reader.connections().unwrap(), [connection()], "{attack}");
+        assert_eq!(reader.memory().megrams(&MegramSelection::All).unwrap(), [megram(1)], "{attack}");
+        assert_eq!(reader.connections().all().unwrap(), [connection()], "{attack}");
         assert_eq!(named(&store.reader().unwrap()), [table], "{attack}");
         // Who writes does not follow it either, and a rebuild puts it back.
-        assert_eq!(store.remember(vec![megram(1)]).wait().unwrap(), 0, "{attack}");
+        assert_eq!(store.memory().remember(vec![megram(1)]).wait().unwrap(), 0, "{attack}");
         store.rebuild().wait().unwrap();
         assert_eq!(rows(), before, "{attack}");
         assert_eq!(named(&store.reader().unwrap()), <[&str; 0]>::default(), "{attack}");
@@ -102,8 +102,8 @@ fn a_use_by_a_connection_is_in_the_log() {
     let store = open(dir.path());
     let token = Sha256Digest::of_bytes(b"token");
     let by = |execution| Some(ConnectionApprovalUse { nonce: "once".into(), execution, token });
-    store.connect_by(connection(), by(1)).wait().unwrap();
-    let counted = || store.reader().unwrap().last_use_of("once").unwrap();
+    store.connections().record_by(connection(), by(1)).wait().unwrap();
+    let counted = || store.reader().unwrap().approvals().last_use("once").unwrap();
     assert_eq!((counted(), named(&store.reader().unwrap()).len()), (1, 0));
     for attack in
         ["DELETE FROM approval_uses", "UPDATE approval_uses SET execution = 7, run = 'connection:x'"]
@@ -111,7 +111,7 @@ fn a_use_by_a_connection_is_in_the_log() {
         assert_eq!(stranger(dir.path()).execute(attack, []).unwrap(), 1, "{attack}");
         assert_eq!(counted(), 1, "{attack}");
         assert!(named(&store.reader().unwrap()).contains(&"approval_uses"), "{attack}");
-        let again = store.connect_by(connection(), by(1)).wait().unwrap_err();
+        let again = store.connections().record_by(connection(), by(1)).wait().unwrap_err();
         assert_eq!(again.to_string(), "the approval is used up: 1 of 1 uses", "{attack}");
         store.rebuild().wait().unwrap();
         assert_eq!(named(&store.reader().unwrap()).len(), 0, "{attack}");
@@ -144,10 +144,10 @@ fn a_cached_result_is_used_as_the_log_records_it() {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
         for number in [1, 2] {
-            store.cache_put(entry(number)).wait().unwrap();
+            store.cache().put(entry(number)).wait().unwrap();
         }
         let reader = store.reader().unwrap();
-        assert_eq!(reader.cache_get(&key).unwrap(), Some(Ok(entry(1))), "{attack}");
+        assert_eq!(reader.cache().find(&key).unwrap(), Some(Ok(entry(1))), "{attack}");
         assert_eq!(named(&store.reader().unwrap()).len(), 0, "{attack}");
         // The control: the attack changes what the table has for the key.
         let sql = format!("SELECT key || outputs || artifacts || event FROM cache WHERE key = '{key}'");
@@ -155,11 +155,11 @@ fn a_cached_result_is_used_as_the_log_records_it() {
         let before = row();
         stranger(dir.path()).execute_batch(&attack).unwrap();
         assert_ne!(row(), before, "{attack}");
-        assert_eq!(reader.cache_get(&key).unwrap(), Some(Err(UnrecordedResult)), "{attack}");
+        assert_eq!(reader.cache().find(&key).unwrap(), Some(Err(UnrecordedResult)), "{attack}");
         assert!(named(&store.reader().unwrap()).contains(&"cache"), "{attack}");
         // It is made again, and replaces the row.
-        store.cache_put(entry(1)).wait().unwrap();
-        assert_eq!(reader.cache_get(&key).unwrap(), Some(Ok(entry(1))), "{attack}");
+        store.cache().put(entry(1)).wait().unwrap();
+        assert_eq!(reader.cache().find(&key).unwrap(), Some(Ok(entry(1))), "{attack}");
     }
 }
 
@@ -177,7 +177,7 @@ fn a_cached_result_that_is_replaced_while_it_is_read_is_one_or_none() {
         files: Vec::new(),
         created: NOW,
     };
-    store.cache_put(entry.clone()).wait().unwrap();
+    store.cache().put(entry.clone()).wait().unwrap();
     let (mut seen, mut refused) = (0, 0);
     std::thread::scope(|scope| {
         let attacker = scope.spawn(|| {
@@ -190,7 +190,7 @@ fn a_cached_result_that_is_replaced_while_it_is_read_is_one_or_none() {
         });
         let reader = store.reader().unwrap();
         while !attacker.is_finished() {
-            match reader.cache_get(&key).unwrap() {
+            match reader.cache().find(&key).unwrap() {
                 Some(Ok(found)) => {
                     assert_eq!(found, entry);
                     seen += 1;

@@ -18,30 +18,31 @@ fn of(session: &str) -> NewRun {
 
 fn suspend(store: &Store, session: &str) {
     let change = SessionChange::Suspend { interrupts: false, reason: "bug b".into() };
-    store.change_session(&name(session), change, LATER).wait().unwrap();
+    store.sessions().change(&name(session), change, LATER).wait().unwrap();
 }
 
 #[test]
 fn one_session_is_current_and_all_are_as_the_log_yields_them() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    store.begin_session(&name("a"), NOW).wait().unwrap();
-    store.begin_session(&name("b"), LATER).wait().unwrap();
-    let known = store.begin_session(&name("a"), LATER).wait().unwrap_err();
+    store.sessions().begin(&name("a"), NOW).wait().unwrap();
+    store.sessions().begin(&name("b"), LATER).wait().unwrap();
+    let known = store.sessions().begin(&name("a"), LATER).wait().unwrap_err();
     assert_eq!(known, StoreError::Session(SessionRefusal::Known(name("a"))));
-    let current = || store.reader().unwrap().current_session().unwrap().map(|session| session.name);
+    let current = || store.reader().unwrap().sessions().current().unwrap().map(|session| session.name);
     assert_eq!(current(), Some(name("b")));
-    store.change_session(&name("a"), SessionChange::Enter, LATER).wait().unwrap();
+    store.sessions().change(&name("a"), SessionChange::Enter, LATER).wait().unwrap();
     assert_eq!(current(), Some(name("a")));
     suspend(&store, "a");
     assert_eq!(current(), None);
-    assert!(!store.leave_session(LATER).wait().unwrap());
+    assert!(!store.sessions().leave(LATER).wait().unwrap());
 
     let stored = stranger(dir.path());
     stored.execute("UPDATE main.sessions SET state = 'active', is_current = 1 WHERE name = 'a'", []).unwrap();
     stored.execute("DELETE FROM main.sessions WHERE name = 'b'", []).unwrap();
     let reader = store.reader().unwrap();
-    let seen: Vec<SessionState> = reader.sessions().unwrap().iter().map(|session| session.state).collect();
+    let seen: Vec<SessionState> =
+        reader.sessions().all().unwrap().iter().map(|session| session.state).collect();
     assert_eq!(seen, [SessionState::Suspended, SessionState::Active]);
     let faults = examine(&reader).unwrap();
     let of_table =
@@ -57,7 +58,7 @@ fn no_run_begins_in_a_session_that_is_not_active() {
     let store = open(dir.path());
     let unknown = store.append(first(&run_id(1), of("a"), vec![])).wait().unwrap_err();
     assert_eq!(unknown, StoreError::Session(SessionRefusal::Unknown(name("a"))));
-    store.begin_session(&name("a"), NOW).wait().unwrap();
+    store.sessions().begin(&name("a"), NOW).wait().unwrap();
     store.append(first(&run_id(1), of("a"), vec![])).wait().unwrap();
     suspend(&store, "a");
     let refused = store.append(first(&run_id(2), of("a"), vec![])).wait().unwrap_err();
@@ -70,7 +71,7 @@ fn no_run_begins_in_a_session_that_is_not_active() {
 
     let reader = store.reader().unwrap();
     let listed = |session: Option<SessionName>, nested| {
-        let rows = reader.runs(9, &RunFilter { session, nested, ..RunFilter::default() }).unwrap();
+        let rows = reader.runs().list(9, &RunFilter { session, nested, ..RunFilter::default() }).unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!(listed(Some(name("a")), true), [run_id(3), run_id(1)]);

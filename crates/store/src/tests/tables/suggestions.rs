@@ -27,7 +27,7 @@ fn suggesting(paths: &[&str]) -> EventKind {
 }
 
 fn states(store: &Store) -> Vec<(u32, SuggestionState)> {
-    let all = store.reader().unwrap().suggestions(None).unwrap();
+    let all = store.reader().unwrap().suggestions().list(None).unwrap();
     all.iter().map(|one| (one.number, one.state)).collect()
 }
 
@@ -49,12 +49,12 @@ fn what_a_run_suggests_is_kept_with_its_end_and_starts_one_run() {
     assert_eq!(again, StoreError::Suggestion(SuggestionRefusal::Accepted(1)));
     let unknown = store.append(first(&run_id(3), started_by(9), vec![])).wait().unwrap_err();
     assert_eq!(unknown, StoreError::Suggestion(SuggestionRefusal::Unknown(9)));
-    store.dismiss_suggestion(2, LATER).wait().unwrap();
-    let accepted = store.reader().unwrap().suggestion(1).unwrap();
+    store.suggestions().dismiss(2, LATER).wait().unwrap();
+    let accepted = store.reader().unwrap().suggestions().get(1).unwrap();
     assert_eq!(accepted.started, Some(run_id(2)));
     assert_eq!(states(&store), [(1, SuggestionState::Accepted), (2, SuggestionState::Dismissed)]);
     // A refused run leaves nothing, and all that is shown is what the log yields.
-    assert!(store.reader().unwrap().run(&run_id(3)).is_err());
+    assert!(store.reader().unwrap().runs().get(&run_id(3)).is_err());
     assert_eq!(examine(&store.reader().unwrap()).unwrap(), []);
     store.append(next(&run_id(2), vec![suggesting(&["a.md", "c.md"])])).wait().unwrap();
     assert_eq!(states(&store).last(), Some(&(3, SuggestionState::Pending)));

@@ -30,5 +30,5 @@ fn a_process_that_recorded_nothing_takes_no_time_off_the_work_before() {
     }
     let store = open_after(dir.path(), Duration::from_secs(13));
     let reader = store.reader().unwrap();
-    assert_eq!(reader.work_time(&run).unwrap(), WORKED);
+    assert_eq!(reader.runs().work_time(&run).unwrap(), WORKED);
 }

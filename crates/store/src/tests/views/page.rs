@@ -31,7 +31,7 @@ fn with_readers(test: impl Fn(&StoreReader)) {
 #[test]
 fn pages_of_tasks_make_up_the_run() {
     with_readers(|reader| {
-        let all = reader.steps(&run_id(1)).unwrap();
+        let all = reader.steps().of_run(&run_id(1)).unwrap();
         for states in
             [None, Some(vec![StepState::Succeeded]), Some(vec![StepState::Failed, StepState::Skipped])]
         {
@@ -40,7 +40,7 @@ fn pages_of_tasks_make_up_the_run() {
             let mut found = Vec::new();
             for offset in (0..all.len() + 2).step_by(2) {
                 let selection = StepSelection { states: states.clone(), offset, limit: 2 };
-                let page = reader.step_page(&run_id(1), &selection).unwrap();
+                let page = reader.steps().page(&run_id(1), &selection).unwrap();
                 assert_eq!(page.states.values().sum::<usize>(), all.len());
                 for (state, count) in page.states {
                     assert_eq!(all.iter().filter(|row| row.state == state).count(), count, "{state:?}");
@@ -49,7 +49,8 @@ fn pages_of_tasks_make_up_the_run() {
             }
             assert_eq!(found, expected, "{states:?}");
         }
-        let times: Vec<_> = reader.step_times(&run_id(1)).unwrap().into_iter().map(|row| row.step).collect();
+        let times: Vec<_> =
+            reader.steps().times(&run_id(1)).unwrap().into_iter().map(|row| row.step).collect();
         let mut whole: Vec<_> =
             all.into_iter().filter(|row| row.item.is_none()).map(|row| row.step).collect();
         whole.sort();
@@ -61,25 +62,26 @@ fn pages_of_tasks_make_up_the_run() {
 fn the_rows_of_a_task_are_those_of_the_run() {
     with_readers(|reader| {
         let run = run_id(1);
-        let steps = reader.steps(&run).unwrap();
-        let (attempts, checks) = (reader.attempts(&run).unwrap(), reader.checks(&run).unwrap());
-        let artifacts = reader.artifacts(&run).unwrap();
-        assert_eq!(reader.attempt_count(&run).unwrap(), attempts.len() as u64);
+        let steps = reader.steps().of_run(&run).unwrap();
+        let (attempts, checks) =
+            (reader.attempts().of_run(&run).unwrap(), reader.checks().of_run(&run).unwrap());
+        let artifacts = reader.artifacts().of_run(&run).unwrap();
+        assert_eq!(reader.attempts().count(&run).unwrap(), attempts.len() as u64);
         assert!(!artifacts.is_empty() && checks.iter().any(|row| row.step.is_some()));
         for row in steps {
             let task = TaskId { step: row.step.clone(), item: row.item };
             let is_own = |step: &_, item| *step == task.step && item == task.item;
             let own: Vec<_> = attempts.iter().filter(|row| is_own(&row.step, row.item)).cloned().collect();
-            assert_eq!(reader.attempts_of(&run, &task).unwrap(), own);
+            assert_eq!(reader.attempts().of_task(&run, &task).unwrap(), own);
             let own =
                 checks.iter().filter(|row| row.step.as_ref().is_some_and(|step| is_own(step, row.item)));
-            assert_eq!(reader.checks_of(&run, &task).unwrap(), own.cloned().collect::<Vec<_>>());
+            assert_eq!(reader.checks().of_task(&run, &task).unwrap(), own.cloned().collect::<Vec<_>>());
             let own: Vec<_> = artifacts.iter().filter(|row| is_own(&row.step, row.item)).cloned().collect();
-            assert_eq!(reader.artifacts_of(&run, &task).unwrap(), own);
-            assert_eq!(reader.step(&run, &task).unwrap(), Some(row));
+            assert_eq!(reader.artifacts().of_task(&run, &task).unwrap(), own);
+            assert_eq!(reader.steps().find(&run, &task).unwrap(), Some(row));
         }
-        assert_eq!(reader.step(&run, &TaskId::of_step(&name("nothing"))).unwrap(), None);
-        let none = reader.first_artifacts(&run, 0).unwrap();
+        assert_eq!(reader.steps().find(&run, &TaskId::of_step(&name("nothing"))).unwrap(), None);
+        let none = reader.artifacts().first(&run, 0).unwrap();
         assert_eq!((none.artifacts.len(), none.total), (0, artifacts.len()));
     });
 }
@@ -89,11 +91,11 @@ fn events_apart_are_those_that_not_every_task_has() {
     with_readers(|reader| {
         let kinds =
             ["run_started", "attempt_started", "attempt_ended", "step_ended", "check_completed", "run_ended"];
-        let facts = reader.facts_apart(&run_id(1), &kinds).unwrap();
+        let facts = reader.events().apart(&run_id(1), &kinds).unwrap();
         let facts: Vec<EventKind> = facts.into_iter().map(|event| event.fact).collect();
         let story = story();
         assert_eq!(facts, [story.first().unwrap().clone(), counted(), story.last().unwrap().clone()]);
-        let others = reader.facts_apart(&run_id(1), &["retry_scheduled", "step_expanded"]).unwrap();
+        let others = reader.events().apart(&run_id(1), &["retry_scheduled", "step_expanded"]).unwrap();
         assert_eq!(others.len(), 2);
     });
 }

@@ -14,7 +14,7 @@ fn add_run(store: &Store, number: u8) {
 
 /// Returns the number of runs that a new view sees.
 fn seen(pool: &ReaderPool, dir: &Path) -> usize {
-    pool.view(dir).unwrap().runs(10, &RunFilter::default()).unwrap().len()
+    pool.view(dir).unwrap().runs().list(10, &RunFilter::default()).unwrap().len()
 }
 
 /// Tries to move the whole write-ahead log into the database; true if nothing was in the way.
@@ -31,7 +31,7 @@ fn a_view_sees_one_instant_and_the_next_one_a_later() {
     add_run(&store, 1);
     let view = pool.view(dir.path()).unwrap();
     add_run(&store, 2);
-    assert_eq!(view.runs(10, &RunFilter::default()).unwrap().len(), 1, "it began before");
+    assert_eq!(view.runs().list(10, &RunFilter::default()).unwrap().len(), 1, "it began before");
     assert_eq!(seen(&pool, dir.path()), 2, "another one sees more meanwhile");
     drop(view);
     assert_eq!(seen(&pool, dir.path()), 2);
@@ -80,7 +80,7 @@ fn a_state_that_is_replaced_is_seen_and_not_by_a_view_that_has_begun() {
     let view = pool.view(&state).unwrap();
     fs::rename(&state, dir.path().join("old")).unwrap();
     fs::rename(&other, &state).unwrap();
-    assert_eq!(view.runs(10, &RunFilter::default()).unwrap().len(), 1);
+    assert_eq!(view.runs().list(10, &RunFilter::default()).unwrap().len(), 1);
     drop(view);
     assert_eq!(seen(&pool, &state), 2);
     assert_eq!(pool.idle().len(), 1);
@@ -111,10 +111,10 @@ fn only_so_many_readers_stay_open() {
 fn rows_that_were_folded_for_one_view_are_brought_up_to_date_for_the_next() {
     let dir = tempfile::tempdir().unwrap();
     let (store, pool) = (open(dir.path()), ReaderPool::default());
-    let found = || pool.view(dir.path()).unwrap().notes().unwrap().len();
+    let found = || pool.view(dir.path()).unwrap().memory().notes().unwrap().len();
     for (text, count) in [("one", 1), ("two", 2)] {
         let draft = NoteDraft { text: text.into(), ..NoteDraft::default() };
-        store.add_notes(vec![MemoryNote::new(draft, "user", false, NOW).unwrap()]).wait().unwrap();
+        store.memory().add_notes(vec![MemoryNote::new(draft, "user", false, NOW).unwrap()]).wait().unwrap();
         assert_eq!(found(), count);
     }
     assert_eq!(pool.idle().len(), 1);

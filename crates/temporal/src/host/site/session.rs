@@ -66,7 +66,8 @@ impl Sites {
         let folder = self.folder.join(format!("notification-{number}"));
         let (root, state) = (folder.join("workspace"), folder.join("state"));
         let host = self.host.of_folder(&root, &state);
-        let sent = self.send(errand, WorkerCaller(host), Workspace { root, state }).await;
+        let caller = WorkerCaller { host, action_words: self.action_words };
+        let sent = self.send(errand, caller, Workspace { root, state }).await;
         // The worker empties the folder around it when it starts.
         let _ = std::fs::remove_dir_all(&folder);
         sent
@@ -84,7 +85,8 @@ impl Sites {
         let files = text_files(&deployment.sources);
         let loaded = load::load_plan(&caller, &files, workspace, deployment.path, begun)?;
         let at = NotificationOrder::deserialize(&errand.notice).map(|order| order.message.at);
-        let sent = send_goal_notification(&caller.0, &loaded, &errand.notice, at.unwrap_or_default()).await;
+        let sent =
+            send_goal_notification(&caller.host, &loaded, &errand.notice, at.unwrap_or_default()).await;
         sent.map_err(|error| WorkerError::Run(error.to_string()))
     }
 }

@@ -2,40 +2,23 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     agent::ChildRequest,
     machine::{
-        state::{
-            MachineState, TaskIx,
-            fold::compaction::{self, CompactorBreaker},
-            history,
-            task_phase::ActivityKind,
-        },
+        state::{MachineState, TaskIx, task_phase::ActivityKind},
         words::{
             AgentRecord, AgentTurn, ApprovalOutcome, ApprovalRequest, Attempt, ChildId, ChildPhase,
-            ChildRecord, ClientRepair, EventKind, PersonAnswer, StepState, ToolCallEnd, ToolCallId,
-            ToolCallSubject, ToolRecord, agents::agent_record::ClientRepairRecord,
+            ChildRecord, ClientRepair, CompactionEnd, CompactionStart, EventKind, PersonAnswer, StepState,
+            ToolCallEnd, ToolCallId, ToolCallSubject, ToolRecord,
+            agents::{agent_record::ClientRepairRecord, compaction_event::CompactionRecord},
         },
     },
 };
 use wf_base::time::Moment;
 use wf_model::Plan;
 
-/// The part of the state that agents share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(in crate::machine) struct AgentsState {
-    /// The tasks with a merge to be made, in order; the first one is under way.
-    #[serde(default)]
-    pub(in crate::machine) merges: Vec<TaskIx>,
-    /// The failures of the compactor.
-    #[serde(default)]
-    pub(in crate::machine) compactor: CompactorBreaker,
-}
-
 /// Applies a fact about an agent.
-pub(in crate::machine) fn apply_to_agent(
+pub(in crate::machine::state) fn apply_to_agent(
     state: &mut MachineState,
     plan: &Plan,
     at: Moment,
@@ -44,8 +27,7 @@ pub(in crate::machine) fn apply_to_agent(
     match kind {
         EventKind::AgentBriefed(briefing) => {
             if let Some(record) = state.named_record_mut(plan, &briefing.attempt.task_id) {
-                record.agent = Some(Box::new(AgentRecord::new(briefing)));
-                record.note_untrusted(briefing.untrusted.as_ref());
+                record.brief_agent(briefing);
             }
         }
         EventKind::ModelCallStarted(start) => {
@@ -67,7 +49,9 @@ pub(in crate::machine) fn apply_to_agent(
         EventKind::ToolCallStarted(start) => {
             let turn = agent_turn_mut(state, plan, &start.id.attempt);
             let calls = turn.map(|turn| turn.calls_of_tool(start.id.position)).unwrap_or_default();
-            history::record_calls(state, plan, &start.id.attempt, &calls);
+            if let Some(record) = state.named_record_mut(plan, &start.id.attempt.task_id) {
+                record.note_calls(&calls);
+            }
             push_tool(state, plan, &start.id.attempt, ToolRecord::Started);
             begin_collect(state, plan, at, &start.id);
         }
@@ -90,10 +74,23 @@ pub(in crate::machine) fn apply_to_agent(
             }
         }
         EventKind::ClientRepairStarted(repair) => begin_client_repair(state, plan, repair),
-        EventKind::CompactionStarted(_) | EventKind::CompactionEnded(_) => {
-            compaction::apply_compaction(state, plan, at, kind);
+        EventKind::CompactionStarted(CompactionStart { attempt, call, groups }) => {
+            if let Some(record) = agent_record_mut(state, plan, attempt) {
+                let groups = groups.clone();
+                record.compaction = Some(Box::new(CompactionRecord { call: *call, groups, outcome: None }));
+            }
         }
+        EventKind::CompactionEnded(end) => end_compaction(state, plan, at, end),
         _ => apply_to_children(state, plan, kind),
+    }
+}
+
+/// Applies the answer of the compactor.
+fn end_compaction(state: &mut MachineState, plan: &Plan, at: Moment, end: &CompactionEnd) {
+    state.agents.note_compaction(&end.outcome, at);
+    let record = agent_record_mut(state, plan, &end.attempt);
+    if let Some(compaction) = record.and_then(|record| record.compaction.as_mut()) {
+        compaction.outcome = Some(end.outcome.clone());
     }
 }
 
@@ -122,12 +119,12 @@ fn push_tool(state: &mut MachineState, plan: &Plan, attempt: &Attempt, tool: Too
     }
 }
 
-pub(in crate::machine) fn agent_record_mut<'a>(
+pub(in crate::machine::state) fn agent_record_mut<'a>(
     state: &'a mut MachineState,
     plan: &Plan,
     attempt: &Attempt,
 ) -> Option<&'a mut AgentRecord> {
-    state.named_record_mut(plan, &attempt.task_id)?.agent.as_deref_mut()
+    state.named_record_mut(plan, &attempt.task_id)?.agent_mut()
 }
 
 fn agent_turn_mut<'a>(
@@ -192,7 +189,7 @@ fn begin_client_repair(state: &mut MachineState, plan: &Plan, repair: &ClientRep
 }
 
 /// Counts a question. That further people are asked does not make it another one.
-pub(in crate::machine) fn note_question(
+pub(in crate::machine::state) fn note_question(
     state: &mut MachineState,
     task: TaskIx,
     subject: Option<&ToolCallSubject>,
@@ -209,7 +206,7 @@ pub(in crate::machine) fn note_question(
 }
 
 /// Keeps the answer to a question for the call that gives it to the model.
-pub(in crate::machine) fn note_person_answer(
+pub(in crate::machine::state) fn note_person_answer(
     state: &mut MachineState,
     task: TaskIx,
     request: &ApprovalRequest,
@@ -223,11 +220,11 @@ pub(in crate::machine) fn note_person_answer(
 }
 
 fn agent_of(state: &mut MachineState, task: TaskIx) -> Option<&mut AgentRecord> {
-    state.task_record_mut(task)?.agent.as_deref_mut()
+    state.task_record_mut(task)?.agent_mut()
 }
 
 /// Lets an agent go on that waited for a decision. `approved`: the next tool call may begin.
-pub(in crate::machine) fn return_to_agent(
+pub(in crate::machine::state) fn return_to_agent(
     state: &mut MachineState,
     task: TaskIx,
     waited: Duration,
@@ -235,7 +232,7 @@ pub(in crate::machine) fn return_to_agent(
 ) {
     state.set_activity(task, ActivityKind::Working);
     state.set_step_state(task, StepState::Running);
-    if let Some(agent) = state.task_record_mut(task).and_then(|record| record.agent.as_mut()) {
+    if let Some(agent) = agent_of(state, task) {
         agent.add_wait(waited);
         agent.approved = approved;
     }

@@ -1,22 +1,22 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use crate::machine::{
-    state::{
-        self, MachineState, TaskIx,
-        control::{self, ProposalDecision},
-        fold::{
-            agents, checks, gates, guidance, merges, reused,
-            task_end::{self, TaskEnd},
+use crate::{
+    ggs::Directive,
+    machine::{
+        state::{
+            self, MachineState, TaskIx,
+            fold::{
+                agents, evidence, gates, guidance, merges, reopen, reused,
+                task_end::{self, TaskEnd},
+            },
+            machine_state::{CancelRequest, StepItems},
+            parts::task_record::AttemptResult,
+            plan_rules::{has_gates, takes_room},
+            task_phase::{ActivityKind, TaskActivity, TaskPhase},
         },
-        history,
-        machine_state::{CancelRequest, StepItems},
-        plan_rules::{has_gates, takes_room},
-        task_phase::{ActivityKind, TaskActivity, TaskPhase},
-        task_record::AttemptResult,
-    },
-    words::{
-        Attempt, CachedResult, CheckVerdict, DeselectedStep, EventKind, GatePoint, PlanGeneration, RunPhase,
-        StepItem, StepState, TaskId, WorkExit,
+        words::{
+            Attempt, DeselectedStep, EventKind, GatePoint, RunPhase, StepItem, StepState, TaskId, WorkExit,
+        },
     },
 };
 use wf_base::{name::Name, time::Moment};
@@ -24,7 +24,7 @@ use wf_model::Plan;
 
 impl MachineState {
     /// Applies one more fact. Returns the tasks that it moved, each with its new phase.
-    pub(in crate::machine) fn apply(
+    pub(in crate::machine::state) fn apply(
         &mut self,
         plan: &Plan,
         at: Moment,
@@ -32,6 +32,9 @@ impl MachineState {
     ) -> Vec<(TaskIx, TaskPhase)> {
         self.last = self.last.max(at);
         self.ledger.apply_fact(at, kind);
+        self.control.apply(plan, at, kind);
+        self.proof.apply(plan, kind);
+        let approval = self.gates.apply(plan, kind);
         match kind {
             EventKind::RunStarted { dispatch, .. } => {
                 self.dispatch.clone_from(dispatch);
@@ -45,26 +48,12 @@ impl MachineState {
                 }
             }
             EventKind::StepExpanded { step, items } => self.expand(plan, at, step, items),
-            EventKind::CheckCompleted { attempt, verdict } => {
-                control::count_ruling(self, plan, attempt.as_ref(), verdict);
-                match attempt {
-                    Some(attempt) => history::record_verdict(self, plan, attempt, verdict),
-                    None => self.record_plan_verdict(verdict),
-                }
+            EventKind::RoundCompleted(round) if round.goes_on() => {
+                reopen::reopen(self, plan, &round.reopened, at);
             }
-            EventKind::MemoryApplied { intent, advice, changes } => {
-                self.control.take_advice(plan, intent.as_ref(), advice, changes);
-            }
-            EventKind::RoundCompleted(round) => control::close_round(self, plan, round, at),
-            EventKind::PlannerRequested { .. } => self.control.note_planner(at, None),
-            EventKind::PlannerAccepted { alternatives, .. } => {
-                self.control.adopted.push(alternatives.clone());
-                let steps = alternatives.keys().cloned().collect();
-                self.control.note_planner(at, Some(ProposalDecision::Taken(steps)));
-            }
-            EventKind::PlannerRejected(rejection) => self.control.note_rejection(at, rejection),
-            EventKind::ChecksPassed { attempt, phase } => {
-                checks::record_phase_passed(self, plan, attempt.as_ref(), *phase);
+            // The failures so far are accepted; a later failure of a `finally` step is not.
+            EventKind::RoundCompleted(round) if round.solved.directive == Directive::Success => {
+                self.failed = None;
             }
             EventKind::RunDraining { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
             EventKind::CancelRequested { reason, force } => {
@@ -77,9 +66,9 @@ impl MachineState {
                 self.outcome = Some(*outcome);
                 self.phase = RunPhase::Ended;
             }
-            of_a_place => {
-                self.apply_to_task(plan, at, of_a_place);
-                gates::apply_held(self, plan, at, of_a_place);
+            of_a_task => {
+                self.apply_to_task(plan, at, of_a_task);
+                gates::apply_to_waiting(self, plan, at, of_a_task, approval);
             }
         }
         std::mem::take(&mut self.moved)
@@ -98,16 +87,31 @@ impl MachineState {
                 self.start_attempt(plan, at, &cached, doing);
                 self.store_result(plan, task_id, AttemptResult::from_cache(found));
             }
-            EventKind::AttemptStarted(attempt) => gates::begin_attempt(self, plan, at, attempt),
+            EventKind::AttemptStarted(attempt) => {
+                self.start_attempt(plan, at, attempt, ActivityKind::Working);
+            }
+            EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
+                if let Some(record) = self.named_record_mut(plan, &attempt.task_id) {
+                    record.note_verdict(attempt.attempt, verdict);
+                }
+            }
+            EventKind::ChecksPassed { attempt: Some(attempt), phase } => {
+                if let Some(record) = self.named_record_mut(plan, &attempt.task_id) {
+                    record.pass_phase(*phase);
+                }
+            }
             EventKind::AttemptEnded { attempt, how, failure_class, findings, .. } => {
-                history::record_findings(self, plan, attempt, findings);
-                history::record_attempt(self, plan, attempt, how, *failure_class, findings.inside);
+                if let Some(record) = self.named_record_mut(plan, &attempt.task_id) {
+                    record.end_attempt(attempt.attempt, how, *failure_class, findings);
+                }
                 self.apply_work_end(plan, attempt, how, AttemptResult::of_work(kind));
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
                 if let Some(task) = state::find_task_ix(plan, &attempt.task_id) {
-                    checks::record_loop(self, task, *looped);
+                    if let Some(record) = self.task_record_mut(task) {
+                        record.note_loop(*looped);
+                    }
                     self.move_task(task, TaskPhase::Resting(*due));
                     self.set_step_state(task, StepState::Waiting);
                 }
@@ -115,15 +119,16 @@ impl MachineState {
             EventKind::GuidanceRequested(_) | EventKind::GuidanceEnded(_) => {
                 guidance::apply_guidance(self, plan, at, kind);
             }
-            EventKind::EvidenceTaken { attempt, .. } => {
-                self.proof.evidence.extend(state::find_task_ix(plan, &attempt.task_id));
-            }
-            EventKind::EvidenceStale(stale) => checks::mark_stale(self, plan, stale),
+            EventKind::EvidenceStale(stale) => evidence::mark_stale(self, plan, stale),
             EventKind::StepEnded { task_id, .. } => self.apply_task_end(plan, at, task_id, kind),
             EventKind::MergeRequested(_) | EventKind::MergeStarted(_) | EventKind::MergeEnded(_) => {
                 merges::apply_merge(self, plan, kind);
             }
-            EventKind::PlanGenerated(made) => self.apply_generation(plan, made),
+            EventKind::PlanGenerated(generation) => {
+                if let Some(record) = self.named_record_mut(plan, &generation.attempt.task_id) {
+                    record.note_generated_plan(generation.text_digest);
+                }
+            }
             _ => agents::apply_to_agent(self, plan, at, kind),
         }
     }
@@ -138,23 +143,14 @@ impl MachineState {
             return;
         };
         if let Some(record) = self.task_record_mut(task) {
-            record.failure_class = *failure_class;
-            record.failures = record.tries.as_ref().map(|tries| tries.failures()).unwrap_or_default();
-            if record.failures.is_empty() && *state == StepState::Failed {
-                record.failures.add(*failure_class);
-            }
             // The controller reads the results of a failure, and the next attempt is told of them.
-            if plan.parts().replan.is_some() && *state == StepState::Failed {
-                record.record_final_failure(reason);
-            } else {
-                record.tries = None;
-            }
-            if task.item.is_some() && record.result.is_none() && !outputs.is_empty() {
-                record.result =
-                    Some(Box::new(AttemptResult { outputs: outputs.clone(), ..AttemptResult::default() }));
+            let keeps = plan.parts().replan.is_some() && *state == StepState::Failed;
+            record.end(*state, *failure_class, keeps.then_some(reason));
+            if task.item.is_some() && record.result().is_none() && !outputs.is_empty() {
+                record.store_result(AttemptResult { outputs: outputs.clone(), ..AttemptResult::default() });
             }
         }
-        merges::leave_merges(self, task);
+        self.agents.leave_merges(task);
         let end = TaskEnd { state: *state, standing: *standing, allowed_to_fail: *allowed_to_fail, at };
         task_end::end(self, plan, task, end, outputs);
     }
@@ -183,7 +179,7 @@ impl MachineState {
         task_end::end(self, plan, task, TaskEnd::reused(*standing, at), outputs);
         self.step_record_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
         if !evidence.is_empty() {
-            self.proof.evidence.insert(task);
+            self.proof.add_evidence([task]);
         }
     }
 
@@ -201,7 +197,7 @@ impl MachineState {
             earlier.is_some_and(|earlier| earlier.has_evidence && earlier.is_of(item))
         });
         let with_evidence: Vec<TaskIx> = with_evidence.map(|(item, _)| task(item)).collect();
-        self.proof.evidence.extend(with_evidence);
+        self.proof.add_evidence(with_evidence);
         let many = StepItems { items: items.to_vec(), records, open, next: room };
         let record = self.step_record_mut(ix.0);
         record.many = Some(Box::new(many));
@@ -213,7 +209,7 @@ impl MachineState {
         }
     }
 
-    pub(in crate::machine) fn start_attempt(
+    pub(in crate::machine::state) fn start_attempt(
         &mut self,
         plan: &Plan,
         at: Moment,
@@ -226,15 +222,8 @@ impl MachineState {
         let room = doing != ActivityKind::Working || takes_room(plan, task);
         let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room };
         self.move_task(task, TaskPhase::Active(activity));
-        self.proof.evidence.remove(&task);
         if let Some(record) = self.task_record_mut(task) {
-            record.attempts = attempt.attempt;
-            record.reset_checks();
-            // The result of an earlier attempt was not confirmed.
-            record.result = None;
-            record.agent = None;
-            record.generated = None;
-            record.merge = None;
+            record.start_attempt(attempt.attempt);
         }
         self.set_step_state(task, StepState::Running);
     }
@@ -254,60 +243,21 @@ impl MachineState {
 
     fn store_result(&mut self, plan: &Plan, task_id: &TaskId, result: AttemptResult) {
         if let Some(record) = self.named_record_mut(plan, task_id) {
-            record.result = Some(Box::new(result));
-        }
-    }
-
-    fn record_plan_verdict(&mut self, verdict: &CheckVerdict) {
-        let is_good = self.proof.judged.unwrap_or(true) && verdict.passed();
-        self.proof.judged = Some(is_good);
-        self.proof.is_unbounded |= verdict.is_unbounded;
-        if !verdict.passed() {
-            self.proof.refuted.push(verdict.into());
+            record.store_result(result);
         }
     }
 
     fn enter_phase(&mut self, plan: &Plan, at: Moment, phase: RunPhase) {
         self.phase = phase;
-        if phase == RunPhase::Verify {
-            self.proof.passed = None;
-            self.control.opened = true;
-        }
         self.next_finally(plan.parts().main, at);
     }
 
     /// Makes due the first open `finally` step from an index on, once the run is in their phase.
-    pub(in crate::machine) fn next_finally(&mut self, from: usize, at: Moment) {
+    pub(in crate::machine::state) fn next_finally(&mut self, from: usize, at: Moment) {
         let rest = self.steps.iter().skip(from);
         let open = rest.take_while(|record| record.state.is_final()).count() + from;
         if self.phase == RunPhase::Finally && open < self.steps.len() {
             task_end::becomes_due(self, u32::try_from(open).unwrap_or(u32::MAX), at);
-        }
-    }
-}
-
-impl AttemptResult {
-    /// Returns what an attempt's work left.
-    fn of_work(ended: &EventKind) -> Self {
-        let EventKind::AttemptEnded { outputs, artifacts, standing, swapped_file, .. } = ended else {
-            return Self::default();
-        };
-        Self {
-            outputs: outputs.clone(),
-            artifacts: artifacts.clone(),
-            cached: None,
-            standing: *standing,
-            swapped_file: swapped_file.clone(),
-        }
-    }
-
-    fn from_cache(cached: &CachedResult) -> Self {
-        Self {
-            outputs: cached.outputs.clone(),
-            artifacts: cached.artifacts.clone(),
-            cached: Some(cached.cache_key),
-            standing: None,
-            swapped_file: None,
         }
     }
 }
@@ -319,13 +269,5 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
         ActivityKind::Leaving
     } else {
         ActivityKind::Checking
-    }
-}
-
-impl MachineState {
-    fn apply_generation(&mut self, plan: &Plan, generation: &PlanGeneration) {
-        if let Some(record) = self.named_record_mut(plan, &generation.attempt.task_id) {
-            record.generated = Some(generation.text_digest);
-        }
     }
 }

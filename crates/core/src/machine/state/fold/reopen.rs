@@ -7,7 +7,6 @@ use crate::machine::{
         MachineState, TaskIx,
         fold::{reused::ReusableResult, task_end},
         machine_state::StepRecord,
-        task_record::TaskRecord,
     },
     words::{RunPhase, StepState},
 };
@@ -15,7 +14,7 @@ use wf_base::{name::Name, time::Moment};
 use wf_model::{Plan, StepIx};
 
 /// Reopens steps.
-pub(in crate::machine) fn reopen(state: &mut MachineState, plan: &Plan, names: &[Name], at: Moment) {
+pub(in crate::machine::state) fn reopen(state: &mut MachineState, plan: &Plan, names: &[Name], at: Moment) {
     let steps = names.iter().filter_map(|name| Some(plan.find(name.as_str())?.0));
     let again: BTreeSet<u32> = steps.collect();
     for step in &again {
@@ -45,8 +44,7 @@ pub(in crate::machine) fn reopen(state: &mut MachineState, plan: &Plan, names: &
     }
     state.failed = None;
     state.stopping = None;
-    state.proof.judged = None;
-    state.proof.refuted.clear();
+    state.proof.reopen_plan();
     state.phase = RunPhase::Steps;
     for step in again {
         if state.step_record(step).waiting == 0 {
@@ -65,31 +63,24 @@ fn uncount(state: &mut MachineState, step: u32) {
 /// Keeps the results of items that ended well, if they would come to the same, and the number
 /// of attempts of each.
 fn keep_items(state: &mut MachineState, step: u32, same: bool) {
-    let tasks = |set: &BTreeSet<TaskIx>| -> Vec<TaskIx> {
-        set.iter().filter(|task| task.step == step).copied().collect()
-    };
     let Some(many) = state.step_record_mut(step).many.take() else {
-        let task = TaskIx { step, item: None };
-        state.proof.evidence.remove(&task);
-        state.proof.stale.remove(&task);
-        return;
+        return state.proof.drop_evidence(TaskIx { step, item: None });
     };
-    for task in tasks(&state.proof.evidence) {
+    for task in state.proof.evidence_of(step) {
         let record = task.item.and_then(|item| many.records.get(item as usize));
         let kept = record.is_some_and(|record| record.ended() == Some(StepState::Succeeded));
         if !(same && kept) {
-            state.proof.evidence.remove(&task);
-            state.proof.stale.remove(&task);
+            state.proof.drop_evidence(task);
         }
     }
     for ((item, record), number) in many.items.into_iter().zip(many.records).zip(0_u32..) {
         let task = TaskIx { step, item: Some(number) };
         // Another list may have another item at this position.
-        let tries = record.tries.clone().filter(|_| same);
-        state.made.insert(task, TaskRecord { tries, ..record.for_next_round() });
+        let next = record.for_next_round();
+        state.made.insert(task, if same { next } else { next.without_history() });
         if same && record.ended() == Some(StepState::Succeeded) {
-            let outputs = record.result.map(|result| result.outputs).unwrap_or_default();
-            let (standing, from) = (record.standing, None);
+            let outputs = record.result().map(|result| result.outputs.clone()).unwrap_or_default();
+            let (standing, from) = (record.standing(), None);
             // The state still knows of its evidence, and the list is the same.
             let offer = ReusableResult { outputs, standing, from, has_evidence: false, item_digest: None };
             state.offers.insert((step, item.key), offer);

@@ -14,7 +14,7 @@ use wf_model::{JsonObject, Plan};
 pub(in crate::machine) struct ReusableResult {
     pub(in crate::machine) outputs: JsonObject,
     pub(in crate::machine) standing: Standing,
-    /// The run that did the work, if it was another one.
+    /// The original run, if it was another one.
     pub(in crate::machine) from: Option<RunId>,
     /// True if it was checked there against files whose digests came with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

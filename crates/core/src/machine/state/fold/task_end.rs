@@ -77,7 +77,7 @@ pub(in crate::machine) fn end(
 
 fn end_item(state: &mut MachineState, plan: &Plan, task: TaskIx, end: TaskEnd) {
     if let Some(record) = state.task_record_mut(task) {
-        record.standing = end.standing;
+        record.set_standing(end.standing);
     }
     let limited = plan.step(task.ix()).max_parallel.is_some();
     let Some(many) = state.step_record_mut(task.step).many.as_mut() else {
@@ -101,7 +101,7 @@ fn end_step(state: &mut MachineState, plan: &Plan, step: u32, end: TaskEnd, outp
     record.state = end.state;
     record.standing = end.standing;
     record.allowed_to_fail = end.allowed_to_fail;
-    let own = match record.once.result.as_ref() {
+    let own = match record.once.result() {
         Some(result) if outputs.is_empty() => result.outputs.clone(),
         _ => outputs.clone(),
     };

@@ -1,4 +1,4 @@
-//! The sizes of an agent's conversation, from its facts: what is cut from the next request, and what that may use.
+//! The sizes of an agent's conversation, from its facts: the cut of the next request, and its reserve.
 
 use crate::{
     agent::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl AgentRecord {
-    /// Returns what the model gets no more of the conversation in its next call. A program of its own cuts its
+    /// Returns the cut of the conversation in the next call. A program of its own cuts its
     /// conversation itself.
     pub(in crate::machine) fn next_context(&self, start: &ModelCallStart) -> ContextCut {
         if self.engine.is_client() {
@@ -23,7 +23,7 @@ impl AgentRecord {
         self.last_context().next(&self.next_size(start), self.context_limits(start))
     }
 
-    /// Returns the groups of turns of which the next cut omits some, and not all.
+    /// Returns the groups of turns for the next cut: some are omitted, and not all.
     pub(in crate::machine) fn groups(&self, start: &ModelCallStart) -> Vec<Vec<u32>> {
         self.last_context().groups(&self.next_size(start), self.context_limits(start))
     }
@@ -33,7 +33,7 @@ impl AgentRecord {
         self.last_context().chosen(&self.next_size(start), self.context_limits(start), choice)
     }
 
-    /// Returns what a call may use at most, however a compactor chooses.
+    /// Returns the most a call may use, for any choice of a compactor.
     pub(in crate::machine) fn reserve_after_compaction(&self, start: &ModelCallStart) -> AttemptUsage {
         let input = self.next_size(start).tokens(&start.context);
         let input = input.max(self.context_limits(start).goal()).saturating_add(self.added_to(start));
@@ -54,18 +54,18 @@ impl AgentRecord {
         ContextLimits { context_window, max_output }
     }
 
-    /// Returns what a call may use that is to be the next.
+    /// Returns the reserve of the next call.
     pub(in crate::machine) fn reserve(&self, start: &ModelCallStart) -> AttemptUsage {
         let input = self.input_of(start).saturating_add(self.added_to(start));
         self.usage_of(input, self.output_of(start.client))
     }
 
-    /// Returns the tokens that gates add to a call that is to be the next.
+    /// Returns the tokens added to the next call by gates.
     fn added_to(&self, start: &ModelCallStart) -> u64 {
         if self.admits(start) { self.supplement.tokens() } else { 0 }
     }
 
-    /// Returns the estimated tokens of the request of a call that is to be the next.
+    /// Returns the estimated tokens of the request of the next call.
     pub(in crate::machine) fn input_of(&self, start: &ModelCallStart) -> u64 {
         match start.client {
             Some(client) => client.input,
@@ -73,7 +73,7 @@ impl AgentRecord {
         }
     }
 
-    /// Returns what the call under way may use, if there is one: one of the compactor comes before its own.
+    /// Returns the reserve of the call under way, if there is one: a call of the compactor comes before its own.
     pub(in crate::machine) fn open_reserve(&self) -> Option<AttemptUsage> {
         self.open_compaction().or_else(|| self.open_call())
     }
@@ -99,7 +99,7 @@ impl AgentRecord {
         AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
     }
 
-    /// Returns the size of a conversation. That of a program of its own begins with its last request.
+    /// Returns the size of a conversation. For a program of its own, it begins with its last request.
     fn size(&self, turns: &[AgentTurn], repairs: Option<&str>) -> ConversationSize {
         let mut first = self.limits.first_input;
         let mut turns = turns;

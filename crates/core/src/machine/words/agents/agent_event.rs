@@ -23,36 +23,36 @@ pub struct AgentBriefing {
     pub attempt: Attempt,
     /// The model.
     pub model: Name,
-    /// The program that lets it work.
+    /// The program around it.
     #[serde(default, skip_serializing_if = "is_builtin")]
     pub engine: AgentEngine,
     /// The digest of the first request; of a program of its own, the digest of its instructions.
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
-    /// The source of its values, or its conversation, that is not trusted; absent: all are.
+    /// The untrusted source of its values or its conversation; absent: all are trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// The conversation that it continues, as it gets it.
+    /// The continued conversation, as it gets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<PriorConversation>,
     /// The knowledge of memory about its task, as it is told.
     #[serde(default, skip_serializing_if = "MemoryCalibration::is_empty")]
     pub calibration: MemoryCalibration,
-    /// The mode in which it deals with people, if it was resolved from the signals of a turn.
+    /// Its mode for people, if it was resolved from the signals of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interaction: Option<ResolvedMode>,
-    /// The model that chooses what is omitted of its conversation; absent: the oldest turns are.
+    /// The model for cuts of its conversation; absent: the oldest turns are omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compactor: Option<CompactorLimits>,
 }
 
-/// The limits and prices of the calls of a model, from which the reserve of a call follows.
+/// The limits and prices of the calls of a model: the reserve of a call follows from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelLimits {
     /// The estimated tokens of the first request.
     pub first_input: u64,
-    /// The tokens that a request and its reply may take together.
+    /// The limit of tokens of a request and its reply together.
     pub context_window: u64,
     /// The maximum tokens of a reply.
     pub max_output: u64,
@@ -61,7 +61,7 @@ pub struct ModelLimits {
     pub price: Option<ModelPrice>,
 }
 
-/// A call of a model that is about to be made.
+/// A call of a model, about to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelCallStart {
     /// The attempt.
@@ -69,7 +69,7 @@ pub struct ModelCallStart {
     pub attempt: Attempt,
     /// The number of the call in its attempt, from 1.
     pub call: u32,
-    /// The mistake in the last answer that the model is asked to repair.
+    /// The mistake in the last answer, for the model to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
     /// The cut of the conversation.
@@ -80,7 +80,7 @@ pub struct ModelCallStart {
     pub client: Option<ClientCall>,
 }
 
-/// A request to the model by a program that works as an agent.
+/// A request to the model by a program working as an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClientCall {
     /// The digest of the request.
@@ -102,10 +102,10 @@ pub struct ModelCallEnd {
     /// Its outcome.
     #[serde(flatten)]
     pub outcome: ModelCallOutcome,
-    /// The gate that answered in the model's place; absent: none did.
+    /// The gate answering in the model's place; absent: none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<GateId>,
-    /// The tokens, the cost and the time that it took.
+    /// Its tokens, its cost and its time.
     #[serde(flatten)]
     pub effort: CallEffort,
 }
@@ -116,7 +116,7 @@ pub struct ModelCallEnd {
 pub enum ModelCallOutcome {
     /// The model replied.
     Replied {
-        /// The model that did: another one than asked, if that failed.
+        /// The replying model: another one than asked, after a failure.
         model: Name,
         /// The digest of the reply.
         reply: Sha256Digest,
@@ -125,7 +125,7 @@ pub enum ModelCallOutcome {
         /// The estimated tokens of the reply, as a part of the conversation.
         #[serde(default)]
         reply_tokens: u64,
-        /// The tools that it calls, in order.
+        /// Its tool calls, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<RequestedTool>,
     },
@@ -140,7 +140,7 @@ pub enum ModelCallOutcome {
     Stopped,
 }
 
-/// A tool call that a reply asks for.
+/// A tool call in a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RequestedTool {
     /// The tool.
@@ -148,7 +148,7 @@ pub struct RequestedTool {
     /// The reason why it is not executed, for the model; absent: it may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mistake: Option<String>,
-    /// The calls that it makes, of a script or to a host: `run:PROGRAM`, `fetch:HOST`.
+    /// Its calls of a script or to a host: `run:PROGRAM`, `fetch:HOST`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
     /// The meaning of a valid call of `dispatch` or `collect`.
@@ -162,13 +162,13 @@ pub struct ToolCallId {
     /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// The number of the model call that asked for it.
+    /// The number of its model call.
     pub call: u32,
     /// Its position in the reply, from 0.
     pub position: u32,
 }
 
-/// A tool call that is about to be executed.
+/// A tool call, about to be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCallStart {
     /// The call.
@@ -191,14 +191,14 @@ pub struct ToolCallEnd {
     /// True if the call failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// The source of the result, if that is not trusted; absent: it is.
+    /// The source of an untrusted result; absent: it is trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
     /// The duration, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// A tool call that is not executed.
+/// A refused tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCallRefusal {
     /// The call.
@@ -206,11 +206,11 @@ pub struct ToolCallRefusal {
     pub id: ToolCallId,
     /// The tool.
     pub tool: String,
-    /// The reason, which the model gets as the result.
+    /// The reason, the model's result.
     pub reason: String,
 }
 
-/// The end of an agent's work, before what it left is collected.
+/// The end of an agent's work, before its results are collected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AgentExit {
     /// The attempt.
@@ -241,7 +241,7 @@ impl ModelCallStart {
     }
 }
 
-/// An answer that does not fit.
+/// An unfit answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InvalidAnswer {
     /// The mistake, in one sentence.

@@ -1,4 +1,4 @@
-//! The progress of an agent: the fold of its facts, and the step that follows from it.
+//! The progress of an agent: the fold of its facts, and its next step.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,16 +18,16 @@ use wf_model::AgentEngine;
 /// The progress of an agent in one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRecord {
-    /// The program that lets the model work.
+    /// The program around the model.
     #[serde(default)]
     pub engine: AgentEngine,
     /// The digest of the first request, or of the instructions of a program of its own.
     pub request: Sha256Digest,
     /// The limits of its calls.
     pub limits: ModelLimits,
-    /// The model calls, with the tool calls that they asked for.
+    /// The model calls, with the tool calls in their replies.
     pub turns: Vec<AgentTurn>,
-    /// The child runs that it asked for, in order.
+    /// Its child runs, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildRecord>,
     /// The time since when it waits for child runs: a call of `collect` has begun.
@@ -36,7 +36,7 @@ pub struct AgentRecord {
     /// True if an approval lets the next tool call begin; false again once it has, or is refused.
     #[serde(default)]
     pub approved: bool,
-    /// The number of the last model call that gates let begin.
+    /// The number of the last model call admitted by gates.
     #[serde(default)]
     pub admitted: u32,
     /// The digest of its request, if a program of its own made it.
@@ -45,10 +45,10 @@ pub struct AgentRecord {
     /// The texts of gates for it, until it begins.
     #[serde(default, skip_serializing_if = "CallSupplement::is_none")]
     pub supplement: CallSupplement,
-    /// The time that it waited for approvals and child runs, in milliseconds.
+    /// Its wait for approvals and child runs, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
-    /// The number of questions that it asked people.
+    /// The number of its questions to people.
     #[serde(default)]
     pub questions: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub struct AgentRecord {
     /// The answer of people to it, until its call ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person_answer: Option<PersonAnswer>,
-    /// The model that chooses what is omitted of the conversation, if there is one.
+    /// The model for cuts of the conversation, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compactor: Option<CompactorLimits>,
     /// The last question to it.
@@ -76,7 +76,7 @@ pub struct AgentRecord {
 /// A model call and its tool calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentTurn {
-    /// The mistake in the answer before, which the call is to repair.
+    /// The mistake in the answer before, for the call to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repairs: Option<String>,
     /// The request, if a program of its own made it.
@@ -91,13 +91,13 @@ pub struct AgentTurn {
     /// The texts of gates for the call.
     #[serde(default, skip_serializing_if = "CallSupplement::is_none")]
     pub supplement: CallSupplement,
-    /// The tokens of the request, as the provider counted them; 0 if that is not known.
+    /// The tokens of the request, as the provider counted them; 0 if unknown.
     #[serde(default)]
     pub counted_input: u64,
     /// True if gates let the reply pass.
     #[serde(default)]
     pub gated: bool,
-    /// The tool calls that have begun or were refused, in their order.
+    /// The tool calls begun or refused, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolRecord>,
 }
@@ -121,7 +121,7 @@ pub enum ToolRecord {
     Refused(String),
 }
 
-/// The step of an agent that its facts allow.
+/// The next step of an agent by its facts.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::machine) enum AgentStep {
     /// The current model call is answered.
@@ -147,7 +147,7 @@ impl AgentTurn {
         tool_calls.get(position as usize).map(|tool| tool.calls.clone()).unwrap_or_default()
     }
 
-    /// Returns the reasons that the model gets in place of results, by position.
+    /// Returns the reasons for the model in place of results, by position.
     pub fn refusals(&self) -> BTreeMap<u32, String> {
         let refused = (0_u32..).zip(&self.tools).filter_map(|(position, tool)| match tool {
             ToolRecord::Refused(reason) => Some((position, reason.clone())),
@@ -157,17 +157,17 @@ impl AgentTurn {
     }
 }
 
-/// A reply that a program got.
+/// A reply to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientReply {
     pub request: Sha256Digest,
     pub reply: Sha256Digest,
-    /// The reasons of the tool calls in the reply that it did not get, by position.
+    /// The reasons of the tool calls kept from the reply, by position.
     pub refusals: BTreeMap<u32, String>,
 }
 
 impl AgentRecord {
-    /// Creates the progress of an agent that was briefed.
+    /// Creates the progress of a briefed agent.
     pub(in crate::machine) fn new(briefing: &AgentBriefing) -> Self {
         Self {
             engine: briefing.engine,
@@ -192,12 +192,12 @@ impl AgentRecord {
         }
     }
 
-    /// Returns the time that it waited for approvals and child runs: no limit of its attempt counts it.
+    /// Returns its wait for approvals and child runs: no limit of its attempt counts it.
     pub fn waited(&self) -> Duration {
         Duration::from_millis(self.waited_ms)
     }
 
-    /// Returns the child runs that a call of `collect` asks for.
+    /// Returns the child runs asked for by a call of `collect`.
     pub(in crate::machine) fn chosen_children<'a>(
         &'a self,
         choice: &'a ChildChoice,
@@ -209,7 +209,7 @@ impl AgentRecord {
         })
     }
 
-    /// True if a call of `collect` waits for child runs that it asks for.
+    /// True if a call of `collect` waits for its child runs.
     pub(in crate::machine) fn is_collecting(&self) -> bool {
         let AgentStep::AwaitTool(position) = self.next_step() else { return false };
         match self.child_request(position) {
@@ -220,7 +220,7 @@ impl AgentRecord {
         }
     }
 
-    /// Returns the answer that a program of its own was begun again to repair.
+    /// Returns the answer to be repaired by a program of its own, begun again.
     pub fn repaired_answer(&self) -> Option<&InvalidAnswer> {
         self.client_repair.as_ref().map(|repair| &repair.invalid)
     }
@@ -236,7 +236,7 @@ impl AgentRecord {
         self.client_turns().iter().rev().find_map(|turn| turn.client).map(|client| client.request)
     }
 
-    /// Returns the replies that a program of its own got, in order.
+    /// Returns the replies to a program of its own, in order.
     pub fn client_replies(&self) -> Vec<ClientReply> {
         let mut replies = Vec::new();
         let mut request = None;
@@ -271,7 +271,7 @@ impl AgentRecord {
         u32::try_from(self.turns.len()).unwrap_or(u32::MAX)
     }
 
-    /// Adds a time that no limit of its attempt counts.
+    /// Adds a time outside the limits of its attempt.
     pub(in crate::machine) fn add_wait(&mut self, waited: Duration) {
         let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         self.waited_ms = self.waited_ms.saturating_add(waited);
@@ -282,7 +282,7 @@ impl AgentRecord {
         self.turns.iter().any(|turn| turn.repairs.is_some())
     }
 
-    /// Returns the step that follows from the facts.
+    /// Returns the next step by the facts.
     pub(in crate::machine) fn next_step(&self) -> AgentStep {
         if let Some(exit) = &self.exit {
             return AgentStep::End(exit.clone());
@@ -342,7 +342,7 @@ fn failure(reason: &str) -> AgentStep {
     AgentStep::End(WorkExit::Error { reason: reason.into(), failure_class })
 }
 
-/// A repair that was begun.
+/// A repair under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::machine) struct ClientRepairRecord {
     pub(in crate::machine) invalid: InvalidAnswer,
@@ -353,7 +353,7 @@ pub(in crate::machine) struct ClientRepairRecord {
 /// The answer of people to a question of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonAnswer {
-    /// The names of those who answered.
+    /// The names of the answering people.
     pub by: Vec<String>,
     pub text: String,
 }

@@ -11,7 +11,7 @@ use crate::{
 use wf_base::name::{Name, PlanId, TaskPathError};
 use wf_model::JsonObject;
 
-/// A child run that an agent asked for. Its parameters are in the reply that asks for it.
+/// A child run of an agent. Its parameters are in the agent's reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ChildDispatch {
     /// The tool call.
@@ -21,7 +21,7 @@ pub struct ChildDispatch {
     pub child: Name,
     /// The plan.
     pub plan: PlanId,
-    /// The child runs that must have succeeded first.
+    /// The child runs to succeed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
 }
@@ -29,7 +29,7 @@ pub struct ChildDispatch {
 /// A child run of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ChildId {
-    /// The attempt whose agent asked for it.
+    /// The attempt of its agent.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// Its id in the attempt.
@@ -49,7 +49,7 @@ pub struct ChildEnd {
     /// Its outputs.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub outputs: JsonObject,
-    /// The resources that it used.
+    /// The resources used by it.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
 }
@@ -101,7 +101,7 @@ impl FromStr for ChildId {
 }
 
 impl ChildEnd {
-    /// Returns the end of a child run that left no result: it has not begun, or its work was lost.
+    /// Returns the end of a child run without a result: it has not begun, or its work was lost.
     pub fn without_result(id: ChildId, exit: WorkExit) -> Self {
         let (standing, outputs) = (Standing::Unchecked, JsonObject::new());
         Self { id, exit, standing, outputs, usage: AttemptUsage::default() }
@@ -117,7 +117,7 @@ impl ChildRecord {
         }
     }
 
-    /// Returns what a model is told of it. What the run itself claims is never more than its status.
+    /// Returns the report of it to a model. A claim of the run itself is never more than its status.
     pub(in crate::machine) fn report(&self) -> ChildReport {
         let (status, error) = match &self.phase {
             ChildPhase::Waiting | ChildPhase::Running => return ChildReport::dispatched(&self.start),

@@ -1,4 +1,4 @@
-//! The facts about the compaction of an agent's conversation, and the record that they fold into.
+//! The facts about the compaction of an agent's conversation, and the record of their fold.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{
 use wf_base::name::Name;
 use wf_model::{ModelPrice, Money};
 
-/// The model that chooses what is omitted of long conversations, and what a call of it may use.
+/// The model for cuts of long conversations, and the limits of its calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompactorLimits {
     /// The model.
@@ -23,25 +23,25 @@ pub struct CompactorLimits {
     pub price: Option<ModelPrice>,
 }
 
-/// The compactor is to be asked what is omitted of a conversation.
+/// The compactor is to be asked for the cut of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompactionStart {
     /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// The number of the model call whose request is cut.
+    /// The number of the model call with the cut request.
     pub call: u32,
-    /// The groups of turns among which it chooses, by the numbers of the turns.
+    /// The groups of turns to choose from, by the numbers of the turns.
     pub groups: Vec<Vec<u32>>,
 }
 
-/// The compactor was asked what is omitted of a conversation.
+/// The compactor was asked for the cut of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompactionEnd {
     /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// The number of the model call whose request is cut.
+    /// The number of the model call with the cut request.
     pub call: u32,
     /// The result.
     #[serde(flatten)]
@@ -49,7 +49,7 @@ pub struct CompactionEnd {
     /// The call; absent: none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedModel>>,
-    /// The amounts that it used.
+    /// The amounts used by it.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
 }
@@ -63,10 +63,10 @@ pub enum CompactionOutcome {
         /// The numbers of the groups, from 1.
         #[serde(flatten)]
         choice: GroupChoice,
-        /// The cut that follows.
+        /// The chosen cut.
         context: ContextCut,
     },
-    /// It gave no answer that may be used: the oldest turns are omitted.
+    /// It gave no usable answer: the oldest turns are omitted.
     Failed {
         /// The reason.
         reason: String,
@@ -76,7 +76,7 @@ pub enum CompactionOutcome {
 /// The question to the compactor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionRequest {
-    /// The model call whose request is cut.
+    /// The model call with the cut request.
     pub start: ModelCallStart,
     /// The groups of turns.
     pub groups: Vec<Vec<u32>>,
@@ -85,14 +85,14 @@ pub struct CompactionRequest {
 /// The answer of the compactor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionReply {
-    /// The model call whose request is cut.
+    /// The model call with the cut request.
     pub start: ModelCallStart,
     /// Its text, or the reason why there is none.
     pub said: Result<String, String>,
     /// The call; absent: none was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedModel>>,
-    /// The amounts that it used.
+    /// The amounts used by it.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
 }
@@ -115,7 +115,7 @@ impl CompactionRecord {
 }
 
 impl AgentRecord {
-    /// Returns the cut that the compactor chose for a call.
+    /// Returns the cut of a call, chosen by the compactor.
     pub(in crate::machine) fn compacted(&self, call: u32) -> Option<&ContextCut> {
         let known = self.compaction.as_ref().filter(|known| known.call == call)?;
         match &known.outcome {
@@ -124,7 +124,7 @@ impl AgentRecord {
         }
     }
 
-    /// Returns what the question to the compactor may use that is under way, if there is one.
+    /// Returns the reserve of the compactor's question under way, if there is one.
     pub(in crate::machine) fn open_compaction(&self) -> Option<AttemptUsage> {
         let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
         (open && self.exit.is_none()).then(|| self.compaction_reserve())

@@ -1,8 +1,8 @@
-//! The parts of an agent's conversation that gates are asked about, and the texts that gates give to a model call:
-//! context that the model gets with it, or a reply in the model's place.
+//! The parts of an agent's conversation for gates, and their texts for a model call:
+//! context beside it, or a reply in the model's place.
 //!
-//! **Invariant:** a call that a gate answered is not made and not paid. **Invariant:** the texts count for exactly the request
-//! that the gates were asked about; the fact that lets it begin has them, so that a resume and a replay use the same.
+//! **Invariant:** a call answered by a gate is not made and not paid. **Invariant:** the texts count for exactly the request
+//! in the gates' question; the fact of its beginning has them: a resume and a replay use the same.
 
 use std::collections::BTreeMap;
 
@@ -26,23 +26,23 @@ pub struct ExchangePart {
     pub position: Option<u32>,
 }
 
-/// A part of an agent's conversation that gates are asked about.
+/// A part of an agent's conversation for gates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExchangeQuestion {
     /// The part.
     pub part: ExchangePart,
     /// The digest of the reply, or of the result; `None` before a model call.
     pub body: Option<Sha256Digest>,
-    /// The tool whose result it is.
+    /// The tool of the result.
     pub tool: Option<String>,
-    /// The model call that begins afterwards, if it is known.
+    /// The next model call, if it is known.
     pub start: Option<ModelCallStart>,
-    /// The estimated tokens of that call.
+    /// The estimated tokens of the call.
     pub input: u64,
-    /// The reasons that the model gets in place of results, by position.
+    /// The reasons for the model in place of results, by position.
     #[serde(with = "serde_pairs")]
     pub refusals: BTreeMap<u32, String>,
-    /// The source of untrusted text that the agent was given; `None`: it was given none.
+    /// The source of the agent's untrusted text; `None`: it was given none.
     pub untrusted: Option<String>,
 }
 
@@ -51,15 +51,15 @@ pub struct ExchangeQuestion {
 pub struct GatedExchange {
     /// The part.
     pub part: ExchangePart,
-    /// The model call that begins afterwards, if it is known.
+    /// The next model call, if it is known.
     pub start: Option<ModelCallStart>,
-    /// The mistake in a reply that is an answer.
+    /// The mistake in an answer.
     pub mistake: Option<String>,
     /// The result as gates rewrote it.
     pub revised: Option<RevisedResult>,
     /// The part as approvers see it, if a gate requires an approval.
     pub content: Option<ShownContent>,
-    /// The texts of gates for the model call that begins afterwards.
+    /// The texts of gates for the next model call.
     pub supplement: CallSupplement,
 }
 
@@ -94,13 +94,13 @@ pub struct ExchangeGated {
     /// The texts of gates for the model call.
     #[serde(default, skip_serializing_if = "CallSupplement::is_none")]
     pub supplement: CallSupplement,
-    /// The reason of a block. The model gets that of a result in its place; any other fails the attempt.
+    /// The reason of a block. For a result, the model gets it in its place; any other fails the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
 }
 
 impl AgentRecord {
-    /// Returns the parts that gates have not let pass, in the order in which they are asked about.
+    /// Returns the parts not yet passed by gates, in the order of the questions.
     pub(in crate::machine) fn ungated(
         &self,
         start: Option<&ModelCallStart>,
@@ -120,7 +120,7 @@ impl AgentRecord {
         parts
     }
 
-    /// True if gates let a model call begin. A program that began anew may ask for another one.
+    /// True if gates let a model call begin. A restarted program may ask for another one.
     pub(in crate::machine) fn admits(&self, start: &ModelCallStart) -> bool {
         let request = start.client.map(|client| client.request);
         start.call <= self.admitted && request == self.admitted_request
@@ -188,7 +188,7 @@ impl AgentRecord {
 /// The texts of gates for a model call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CallSupplement {
-    /// The context that the model gets with the call.
+    /// The context for the model beside the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<AddedContext>,
     /// The reply in the model's place.
@@ -196,14 +196,14 @@ pub struct CallSupplement {
     pub reply: Option<GateReply>,
 }
 
-/// The context that gates add to a model call.
+/// The context added to a model call by gates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AddedContext {
     /// The digest of the text, as the model gets it.
     pub text: Sha256Digest,
     /// The estimated tokens of the text.
     pub tokens: u64,
-    /// The source of the text, if that is not trusted; absent: it is.
+    /// The source of an untrusted text; absent: it is trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -223,7 +223,7 @@ impl CallSupplement {
         self.context.is_none() && self.reply.is_none()
     }
 
-    /// Returns the estimated tokens that it adds to the request.
+    /// Returns the estimated tokens added to the request.
     pub fn tokens(&self) -> u64 {
         self.context.as_ref().map_or(0, |context| context.tokens)
     }

@@ -1,4 +1,4 @@
-//! The facts about the merge of what an agent did in a worktree of its own (DESIGN section 13).
+//! The facts about the merge of an agent's worktree (DESIGN section 13).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct MergeRequest {
     /// The attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
-    /// The verification status that its step has once they are merged.
+    /// The verification status of its step once they are merged.
     pub standing: Standing,
 }
 
@@ -25,13 +25,13 @@ pub struct MergePlan {
     pub before: String,
     /// The workspace after the merge.
     pub after: String,
-    /// The git repository that has these commits.
+    /// The git repository with these commits.
     pub repository: String,
-    /// The files that the agent changed, relative to the workspace.
+    /// The files changed by the agent, relative to the workspace.
     pub files: Vec<String>,
 }
 
-/// The merge of an attempt that begins. Durable before a file is written.
+/// The beginning merge of an attempt. Durable before a file is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MergeStart {
     /// The attempt.
@@ -99,7 +99,7 @@ pub enum MergePreparation {
     },
 }
 
-/// The merge that a request for approval is about. The attempt is one of the task that waits.
+/// The merge in a request for approval. The attempt is one of the waiting task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MergeSubject {
     /// The number of the attempt.
@@ -108,6 +108,6 @@ pub struct MergeSubject {
     pub base: String,
     /// The worktree when it ended: a git commit.
     pub result: String,
-    /// True if an approval means that a person has merged it.
+    /// True if an approval means a merge by hand.
     pub by_hand: bool,
 }

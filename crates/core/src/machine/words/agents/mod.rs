@@ -2,18 +2,20 @@
 //!
 //! **Invariant:** a record of an agent is the fold of its facts.
 //!
-//! Start at `agent_event` and `agent_record`, which the facts fold into; `agent_context` derives the size of the next request.
+//! Start at `agent_event` and `agent_record`, the fold of the facts; `agent_context` derives the size of the next request.
 
 pub(in crate::machine) mod agent_record;
 pub(in crate::machine) mod compaction_event;
 pub(in crate::machine) mod tool_subject;
 
 mod agent_context;
+mod agent_effect;
 mod agent_event;
 mod child_event;
 mod exchange;
 mod merge_event;
 
+pub use agent_effect::{AgentEnding, ClientTurn, ModelCall, ToolOrder};
 pub use agent_event::{
     AgentBriefing, AgentExit, ClientCall, ClientRepair, InvalidAnswer, ModelCallEnd, ModelCallOutcome,
     ModelCallStart, ModelLimits, RequestedTool, ToolCallEnd, ToolCallId, ToolCallRefusal, ToolCallStart,

@@ -1,4 +1,4 @@
-//! The subjects of approvals that an agent's work needs: a tool call, and a part of its conversation.
+//! The subjects of approvals for an agent's work: a tool call, and a part of its conversation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use crate::machine::words::{ExchangeGated, GatePoint, ToolCallId};
 use wf_base::digest::Sha256Digest;
 
-/// The tool call that a request for approval is about. The attempt is one of the task that waits.
+/// The tool call in a request for approval. The attempt is one of the waiting task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCallSubject {
     /// The number of the attempt.
     pub attempt: u32,
-    /// The number of the model call that asked for it.
+    /// The number of its model call.
     pub call: u32,
     /// Its position in the reply, from 0.
     pub position: u32,
@@ -19,7 +19,7 @@ pub struct ToolCallSubject {
     pub tool: String,
     /// SHA-256 of its arguments, as the model wrote them.
     pub arguments: Sha256Digest,
-    /// True if the call is a question to people, which what they sign answers.
+    /// True if the call is a question to people: their signed text answers it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_question: bool,
     /// True if the answer to the question also is an approval: a gate, or the plan's rule for untrusted text, requires one.
@@ -28,7 +28,7 @@ pub struct ToolCallSubject {
 }
 
 impl ToolCallSubject {
-    /// Creates the subject of a tool call that is no question.
+    /// Creates the subject of a tool call, not of a question.
     pub(in crate::machine) fn of(id: &ToolCallId, tool: String, arguments: Sha256Digest) -> Self {
         Self {
             attempt: id.attempt.attempt,
@@ -42,7 +42,7 @@ impl ToolCallSubject {
     }
 }
 
-/// A part of a conversation that people may be asked to approve: the arguments of a tool call, a request, a reply or a
+/// A part of a conversation for people to approve: the arguments of a tool call, a request, a reply or a
 /// result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownContent {
@@ -52,7 +52,7 @@ pub struct ShownContent {
     pub shown: Value,
 }
 
-/// Returns the words for what gates are asked about.
+/// Returns the words for the subject of a gate's question.
 pub(in crate::machine) fn subject(point: GatePoint) -> &'static str {
     match point {
         GatePoint::Request => "the model call",
@@ -61,10 +61,10 @@ pub(in crate::machine) fn subject(point: GatePoint) -> &'static str {
     }
 }
 
-/// The part of an agent's conversation that a request for approval is about.
+/// The part of an agent's conversation in a request for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExchangeSubject {
-    /// The decision that an approval stands for.
+    /// The decision behind an approval.
     #[serde(flatten)]
     pub passed: ExchangeGated,
     /// SHA-256 of the request, the reply or the result, as the model got or gets it.

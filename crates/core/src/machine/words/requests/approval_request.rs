@@ -26,71 +26,71 @@ pub struct ApprovalRequest {
     pub request: u32,
     /// The time of the request.
     pub since: Moment,
-    /// The task that waits for it; absent: the run does.
+    /// The waiting task; absent: the run waits.
     #[serde(flatten)]
     pub task_id: Option<TaskId>,
-    /// The point of the gates that request it; absent: the step itself does.
+    /// The point of the requesting gates; absent: the step itself requests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<GatePoint>,
-    /// The phase of checks that an approval lets be ignored; absent: it is about something else.
+    /// The phase of checks ignored by an approval; absent: it is about something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<CheckPhase>,
-    /// The tool call of an agent that it is about; absent: it is about none.
+    /// The tool call of an agent in question; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call: Option<ToolCallSubject>,
-    /// The part of an agent's conversation that it is about; absent: it is about none.
+    /// The part of an agent's conversation in question; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<ExchangeSubject>,
-    /// The merge that it is about; absent: it is about none.
+    /// The merge in question; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeSubject>,
-    /// The failed attempt of an agent that is stuck; absent: it is about none.
+    /// The failed attempt of a stuck agent; absent: it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAttempt>,
-    /// The gates that request it.
+    /// The requesting gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,
-    /// The results of other gates that did not pass: they count after an approval.
+    /// The results of other gates without a pass: they count after an approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deferred_results: Vec<GateResult>,
     /// The question.
     pub message: String,
-    /// The risk of what may happen after a yes: of the task and all that depend on it, or of the whole run.
+    /// The risk of a yes: of the task and all its dependents, or of the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<ActionRisk>,
-    /// The values that are shown with it and covered by the approval.
+    /// The values shown with it and covered by the approval.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub show: JsonObject,
-    /// The answers that are permitted; absent: yes or no.
+    /// The permitted answers; absent: yes or no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerOptions>,
-    /// The parts that the gates rewrote, with their new values.
+    /// The parts rewritten by the gates, with their new values.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub rewritten: JsonObject,
     /// The number of approvals needed; absent: as many as the workspace's policy demands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<u32>,
-    /// The names of the approvers who may decide; empty: every approver of the workspace.
+    /// The names of the permitted approvers; empty: every approver of the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<String>,
     /// The names of the approvers asked next if no answer arrives in time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalate_to: Vec<String>,
-    /// The queue that the approver works from.
+    /// The queue of the approver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
-    /// The escalation that follows if no answer arrives in time.
+    /// The next escalation if no answer arrives in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
     /// The escalations already used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried_escalations: Vec<String>,
-    /// The reason for the block that the request is about.
+    /// The reason for the block in question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The deadline for an answer.
     pub expires: Moment,
-    /// The steps whose checked files are approved with it: a change to one makes it void.
+    /// The steps approved with it, by their checked files: a change to one makes it void.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers_steps: Vec<Name>,
 }
@@ -100,22 +100,22 @@ pub struct ApprovalRequest {
 pub struct ApprovalOutcome {
     /// The decision.
     pub decision: RequestDecision,
-    /// The approvers who decided; empty if none did.
+    /// The deciding approvers; empty if none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<ApprovalSigner>,
-    /// SHA-256 of the content that each of them signed.
+    /// SHA-256 of the content signed by each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<Sha256Digest>,
-    /// The reason that they gave.
+    /// Their reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The answer that all of them signed; absent: it was a plain yes, or no yes.
+    /// The answer signed by all of them; absent: it was a plain yes, or no yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<TypedAnswer>,
 }
 
 impl ApprovalOutcome {
-    /// Creates the resolution of a request that no approver decided.
+    /// Creates the resolution of a request without a decision.
     pub(in crate::machine) fn unanswered(decision: RequestDecision) -> Self {
         Self { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new(), answer: None }
     }
@@ -142,30 +142,30 @@ keywords! {
 }
 
 impl ApprovalRequest {
-    /// True if it is about a call of an agent that is at work.
+    /// True if it is about a call of a working agent.
     pub fn is_of_agent(&self) -> bool {
         self.tool_call.is_some() || self.exchange.is_some()
     }
 
-    /// True if it is a question, of an agent or about one that is stuck: what is signed is then an answer, and no
+    /// True if it is a question, of an agent or about a stuck one: the signed text is then an answer, and no
     /// approval.
     pub fn is_question(&self) -> bool {
         self.stuck.is_some() || self.tool_call.as_ref().is_some_and(|call| call.is_question)
     }
 
-    /// Returns the risk of a yes; none of a question, whose answer approves nothing.
+    /// Returns the risk of a yes; none of a question: its answer approves nothing.
     pub fn risk_of_approval(&self) -> Option<&ActionRisk> {
         self.risk.as_ref().filter(|_| !self.is_question())
     }
 
-    /// Returns the key whose yes does not count by the policy `reviewed`: that of who started the run. To a question
-    /// that approves nothing, it counts.
+    /// Returns the key without a counted yes by the policy `reviewed`: the key of the run's starter. To a question
+    /// without an approval, it counts.
     pub fn barred(&self, initiator: Option<Sha256Digest>) -> Option<Sha256Digest> {
         let approves = self.tool_call.as_ref().is_none_or(|call| call.approves || !call.is_question);
         initiator.filter(|_| approves)
     }
 
-    /// True if a decision lets what waits go on: an approval, or the answer to a question.
+    /// True if a decision lets the waiting task or run go on: an approval, or the answer to a question.
     pub fn is_granted_by(&self, decision: RequestDecision) -> bool {
         match decision {
             RequestDecision::Approved => !self.is_question(),
@@ -177,13 +177,13 @@ impl ApprovalRequest {
         }
     }
 
-    /// Returns the answers that an agent lets people choose from; empty: any text.
+    /// Returns an agent's answers to choose from; empty: any text.
     pub fn choices(&self) -> Vec<&str> {
         self.show.get("arguments").map(choices).unwrap_or_default()
     }
 }
 
-/// The failed attempt that a request to people is about.
+/// The failed attempt in a request to people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StuckAttempt {
     /// The number of the attempt.

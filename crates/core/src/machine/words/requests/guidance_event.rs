@@ -1,4 +1,4 @@
-//! The facts about the guidance of a planner for an agent whose attempts fail.
+//! The facts about the guidance of a planner for an agent with failing attempts.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use crate::{
 use wf_base::name::PlanId;
 use wf_model::Plan;
 
-/// The planner is to be asked about a step whose attempts fail.
+/// The planner is to be asked about the failing attempts of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GuidanceStart {
-    /// The attempt that failed last.
+    /// The last failed attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// The reason for its failure.
@@ -25,7 +25,7 @@ pub struct GuidanceStart {
 /// The planner was asked about a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GuidanceEnd {
-    /// The attempt that failed last.
+    /// The last failed attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// The result.
@@ -34,7 +34,7 @@ pub struct GuidanceEnd {
     /// The number of model calls.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls: u32,
-    /// The amounts that they used.
+    /// The amounts used by them.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
     /// The calls, in order.
@@ -46,22 +46,22 @@ pub struct GuidanceEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum GuidanceOutcome {
-    /// It gave guidance, which further attempts of the round are told.
+    /// It gave guidance for further attempts of the round.
     Given {
         /// The guidance.
         guidance: String,
     },
-    /// It gave none, or none that may be used.
+    /// It gave nothing usable.
     Refused {
         /// The reason.
         reason: String,
     },
 }
 
-/// The question to a planner about a step whose attempts fail.
+/// The question to a planner about the failing attempts of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuidanceRequest {
-    /// The attempt that failed last.
+    /// The last failed attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// The plan.
@@ -72,13 +72,13 @@ pub struct GuidanceRequest {
     pub briefing: String,
     /// The tools of its agent.
     pub tools: Vec<String>,
-    /// The feedback on that attempt: what failed, with its evidence, and the gaps of all attempts.
+    /// The feedback on the attempt: its failures, with their evidence, and the gaps of all attempts.
     pub feedback: AttemptFeedback,
     /// The number of rounds before.
     pub rounds: u32,
-    /// The tools and targets that must not be used.
+    /// The tools and targets not to be used.
     pub must_not: PlannerRestrictions,
-    /// The tools that memory prefers.
+    /// The tools preferred by memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub should_prefer: Vec<PreferredTool>,
     /// The knowledge of memory about such a task.
@@ -87,7 +87,7 @@ pub struct GuidanceRequest {
 }
 
 impl GuidanceRequest {
-    /// Returns what guidance must not name, with what memory forbids.
+    /// Returns the names kept out of guidance, with those forbidden by memory.
     pub fn all_restrictions(&self, plan: &Plan) -> PlannerRestrictions {
         let mut all = self.must_not.clone();
         let forbidden = self.calibration.must_not.iter();
@@ -96,28 +96,28 @@ impl GuidanceRequest {
         all
     }
 
-    /// Returns the words by which memory finds what it knows about the task.
+    /// Returns the words of the task for the search of memory.
     pub fn subject(&self) -> String {
         let title = self.intent.title.as_deref().unwrap_or_default();
         format!("{title} {} {} {}", self.intent.description, self.attempt.task_id.step, self.briefing)
     }
 }
 
-/// The answer of a planner that was asked about a step.
+/// The answer of a planner about a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuidanceReply {
-    /// The attempt that failed last.
+    /// The last failed attempt.
     #[serde(flatten)]
     pub attempt: Attempt,
     /// The planner's output, or the reason why it does not count.
     pub said: PlannerReply,
-    /// The tools that memory forbids, as the planner was told.
+    /// The tools forbidden by memory, as the planner was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_not: Vec<CalibrationEntry>,
     /// The number of model calls.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls: u32,
-    /// The amounts that they used.
+    /// The amounts used by them.
     #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
     pub usage: AttemptUsage,
     /// The calls, in order.

@@ -1,4 +1,4 @@
-//! The words for those who decide: the requests to people and planners, and their answers.
+//! The words for decisions: the requests to people and planners, and their answers.
 //!
 //! Start at `approval_request` and `typed_answer` for people, at `plan_request` and `proposal` for planners.
 
@@ -17,4 +17,4 @@ pub use plan_request::{
 };
 pub use planner_event::{PlanReply, PlannerRejection};
 pub use proposal::{ProposedAgent, ProposedAlternative, ProposedArguments, ProposedRequest, ProposedScript};
-pub use typed_answer::{AnswerOptions, TypedAnswer, check_answer};
+pub use typed_answer::{AnswerOptions, AnswerOptionsError, TypedAnswer, TypedAnswerMistake, check_answer};

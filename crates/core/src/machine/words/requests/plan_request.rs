@@ -1,4 +1,4 @@
-//! The request to a planner, with the tools that it must not use.
+//! The request to a planner, with the forbidden tools.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,13 +25,13 @@ pub struct PlanRequest {
     pub plan: PlanState,
     /// The purpose of the plan.
     pub intent: PlanIntent,
-    /// The round that ended without a declared alternative left.
+    /// The ended round, without a declared alternative left.
     pub round: Round,
     /// The failed criteria and work.
     pub gap: Vec<PlanFailure>,
-    /// The tools and targets that must not be used.
+    /// The tools and targets not to be used.
     pub must_not: PlannerRestrictions,
-    /// The tools that memory prefers.
+    /// The tools preferred by memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub should_prefer: Vec<PreferredTool>,
     /// The knowledge of memory about such a task, with reasons; read for each request.
@@ -42,13 +42,13 @@ pub struct PlanRequest {
     pub rejected: Option<String>,
     /// The rounds before, oldest first.
     pub history: Vec<Round>,
-    /// The steps that can be changed, each as it is done now: in the plan language, with `step`,
-    /// `way` (absent: as written) and `ways`: the ids that are taken.
+    /// The changeable steps, each as it is done now: in the plan language, with `step`,
+    /// `way` (absent: as written) and `ways`: the taken ids.
     pub steps: Vec<Value>,
 }
 
 impl PlanRequest {
-    /// Returns the words by which memory finds what it knows about the task: what the plan is for, and the steps
+    /// Returns the words of the task for the search of memory: the plan's purpose, and the steps
     /// with their tools and targets.
     pub fn subject(&self) -> String {
         let title = self.intent.title.as_deref().unwrap_or_default();
@@ -63,7 +63,7 @@ impl PlanRequest {
 pub struct PlanState {
     /// Its id.
     pub id: PlanId,
-    /// The digest of all alternatives of its steps: it changes with every one that a planner adds.
+    /// The digest of all alternatives of its steps: it changes with every addition of a planner.
     pub digest: Sha256Digest,
 }
 
@@ -121,7 +121,7 @@ impl PlanFailure {
     }
 }
 
-/// The tools and targets that must not be used any more.
+/// The tools and targets not to be used any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlannerRestrictions {
     /// Tools, sorted.
@@ -152,7 +152,7 @@ impl From<&CalibrationEntry> for AvoidedTool {
     }
 }
 
-/// A tool that memory prefers, with its target.
+/// A tool preferred by memory, with its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PreferredTool {
     /// The tool.
@@ -162,7 +162,7 @@ pub struct PreferredTool {
     pub target: Option<String>,
 }
 
-/// True if a tool has no name but that of a step: a text may say that word, and mean something else.
+/// True if a tool has only the name of a step: a text may use the word in another sense.
 pub(in crate::machine) fn is_named_like_step(plan: &Plan, tool: &str) -> bool {
     let own = format!("{}/", plan.id());
     let tool = tool.strip_prefix(&own).unwrap_or(tool);

@@ -7,14 +7,14 @@ use crate::{
     machine::words::{PlannerCalls, PlannerReply},
 };
 
-/// The planner gave nothing, or nothing that may be used.
+/// The planner gave nothing usable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlannerRejection {
     /// The number of the round.
     pub round: u32,
     /// The reason.
     pub reason: String,
-    /// True if it used what is forbidden, and is asked once more.
+    /// True if it used something forbidden, and is asked once more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked_again: bool,
     /// Its model calls.
@@ -22,7 +22,7 @@ pub struct PlannerRejection {
     pub calls: PlannerCalls,
 }
 
-/// The answer of a planner that was asked about a round.
+/// The answer of a planner about a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanReply {
     /// The number of the round.
@@ -33,10 +33,10 @@ pub struct PlanReply {
     /// The planner's output, or the reason why it does not count.
     #[serde(flatten)]
     pub said: PlannerReply,
-    /// The tools that memory forbids, as the planner was told.
+    /// The tools forbidden by memory, as the planner was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_not: Vec<CalibrationEntry>,
-    /// The reasons why plans in the output may not run: mistakes in them, and what their envelopes do not allow.
+    /// The reasons why plans in the output may not run: mistakes in them, and breaches of their envelopes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
     /// Its model calls.

@@ -1,11 +1,12 @@
-//! The proposals that a planner may make: an alternative for a step, in the plan language, with
-//! nothing that lets the step reach more (artoo v0.8, R2).
+//! The proposals of a planner: an alternative for a step, in the plan language, with
+//! no further reach of the step (artoo v0.8, R2).
 //!
 //! **Invariant:** an alternative has the sandbox, the tools, the checks and the outputs of its step. What it
-//! changes of the work is literal, or reads what the same part of the step reads.
+//! changes of the work is literal, or reads the same values as the same part of the step.
 
 mod agent;
 mod http;
+mod mistake;
 mod nested;
 mod parts;
 mod process;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::{
+    mistake::ProposalMistake,
     sketch::{executes, work_of},
     values::KnownReads,
 };
@@ -31,11 +33,11 @@ use wf_model::{Alternative, EnvVar, GeneratedPlan, Plan, Step, StepWork, expr::T
 pub use parts::{ProposedAgent, ProposedArguments, ProposedRequest, ProposedScript};
 pub(in crate::machine) use sketch::sketch;
 
-/// The keys of a step that would let it reach more, or verify less.
+/// The keys of a step for more reach, or less verification.
 const FORBIDDEN_KEYS: [&str; 10] =
     ["allow", "limits", "secrets", "verify", "inspect", "test", "loops", "outputs", "gates", "depends_on"];
 
-/// The parts of the work that may be changed, by their key.
+/// The changeable parts of the work, by their key.
 const CHANGEABLE_PARTS: [(&str, &[&str]); 3] = [
     ("agent", &["role", "model", "max_turns", "guidance", "with"]),
     ("http", &["url", "body"]),
@@ -48,7 +50,7 @@ const CHANGEABLE_PARTS: [(&str, &[&str]); 3] = [
 pub struct ProposedAlternative {
     /// Its id, unique within the step.
     pub id: Name,
-    /// The tool that does the work.
+    /// The tool of the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The target of the work.
@@ -66,13 +68,13 @@ pub struct ProposedAlternative {
     /// The changes of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<ProposedRequest>,
-    /// Another plan that the step lists.
+    /// Another plan listed by the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<String>,
     /// Parameters of the nested plan, added to those of the step or replacing them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub with: BTreeMap<Name, Value>,
-    /// The text of a workflow file, for a step that runs a plan of the run.
+    /// The text of a workflow file, for a step with a generated plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// The changes of a skill script's call.
@@ -91,26 +93,30 @@ pub struct ProposedAlternative {
 
 impl ProposedAlternative {
     /// Reads a proposal; forbidden keys are refused by name.
-    pub(in crate::machine) fn read(value: &Value) -> Result<Self, String> {
+    pub(in crate::machine) fn read(value: &Value) -> Result<Self, ProposalMistake> {
         let of_step = FORBIDDEN_KEYS.iter().filter(|key| value.get(**key).is_some());
-        let mut refused: Vec<String> = of_step.map(|key| format!("`{key}`")).collect();
+        let mut refused: Vec<String> = of_step.map(|key| (*key).to_owned()).collect();
         for (part, keys) in CHANGEABLE_PARTS {
             let said = value.get(part).and_then(Value::as_object);
             let said = said.into_iter().flat_map(serde_json::Map::keys);
             let others = said.filter(|key| !keys.contains(&key.as_str()));
-            refused.extend(others.map(|key| format!("`{part}.{}`", key.escape_debug())));
+            refused.extend(others.map(|key| format!("{part}.{}", key.escape_debug())));
         }
         if !refused.is_empty() {
-            return Err(format!("{} can be set only in the plan", refused.join(", ")));
+            return Err(ProposalMistake::ForbiddenKeys(refused));
         }
-        Self::deserialize(value).map_err(|error| error.to_string())
+        Ok(Self::deserialize(value)?)
     }
 
-    /// Returns the alternative that it proposes for a step of a plan, or the reason why it may not.
-    pub(in crate::machine) fn alternative(&self, plan: &Plan, written: &Step) -> Result<Alternative, String> {
+    /// Returns the alternative that it proposes for a step of a plan.
+    pub(in crate::machine) fn alternative(
+        &self,
+        plan: &Plan,
+        written: &Step,
+    ) -> Result<Alternative, ProposalMistake> {
         self.fits(&written.work)?;
         if written.alternatives.iter().any(|known| known.id == self.id) {
-            return Err(format!("the step already has an alternative `{}`", self.id));
+            return Err(ProposalMistake::KnownId(self.id.clone()));
         }
         self.is_sound()?;
         let mut step = written.clone();
@@ -124,19 +130,19 @@ impl ProposedAlternative {
         step.target = self.target.clone().or(step.target);
         step.cwd = self.cwd.as_deref().map(Template::literal).or(step.cwd);
         if let Some(timeout) = &self.timeout {
-            let limit = parse_duration(timeout).map_err(|bad| format!("`{timeout}`: {bad}"))?;
+            let limit = parse_duration(timeout).map_err(|duration_error| ProposalMistake::Timeout {
+                text: timeout.clone(),
+                duration_error,
+            })?;
             if limit.is_zero() {
-                return Err("`timeout` must not be zero".into());
+                return Err(ProposalMistake::ZeroTimeout);
             }
             step.timeout = Some(limit);
         }
         self.overlay(written, &mut step)?;
         let same = written.ways().enumerate().find(|(_, known)| work_of(known) == work_of(&step));
         if let Some((way, _)) = same {
-            return Err(match written.alternative_id(way) {
-                Some(id) => format!("it does the same as `{id}`"),
-                None => "it does the same as the step as written".into(),
-            });
+            return Err(ProposalMistake::SameWork(written.alternative_id(way).cloned()));
         }
         let other = (written.ways().enumerate()).map(|(way, known)| (written.tool(way), known)).find(
             |(tool, known)| {
@@ -144,7 +150,7 @@ impl ProposedAlternative {
             },
         );
         if let Some((tool, _)) = other {
-            return Err(format!("it executes the same as tool `{tool}` under another name"));
+            return Err(ProposalMistake::SameTool(tool));
         }
         Ok(Alternative {
             id: self.id.clone(),
@@ -154,7 +160,7 @@ impl ProposedAlternative {
     }
 
     /// Checks that it changes the kind of work that the step does.
-    fn fits(&self, work: &StepWork) -> Result<(), String> {
+    fn fits(&self, work: &StepWork) -> Result<(), ProposalMistake> {
         let (kind, keys): (_, &[&str]) = match work {
             StepWork::Run(_) => ("run", &["run", "exec", "env", "cwd"]),
             StepWork::Exec(_) => ("exec", &["run", "exec", "env", "cwd"]),
@@ -163,8 +169,8 @@ impl ProposedAlternative {
             StepWork::Uses(_) => ("uses", &["uses", "with"]),
             StepWork::Skill(_) => ("skill", &["skill"]),
             StepWork::Generated(_) => ("uses", &["plan"]),
-            StepWork::Wait(_) => return Err("a step with `wait` can be done only as it is written".into()),
-            StepWork::Approve(_) => return Err("a step with `approve` is decided by people alone".into()),
+            StepWork::Wait(_) => return Err(ProposalMistake::WaitStep),
+            StepWork::Approve(_) => return Err(ProposalMistake::ApproveStep),
         };
         let said = [
             ("run", self.run.is_some()),
@@ -179,15 +185,12 @@ impl ProposedAlternative {
             ("cwd", self.cwd.is_some()),
         ];
         let others = said.into_iter().filter(|(key, is_said)| *is_said && !keys.contains(key));
-        let others: Vec<String> = others.map(|(key, _)| format!("`{key}`")).collect();
-        if others.is_empty() {
-            return Ok(());
-        }
-        Err(format!("{} can be set only in the plan: the step has `{kind}`", others.join(", ")))
+        let keys: Vec<&str> = others.map(|(key, _)| key).collect();
+        if keys.is_empty() { Ok(()) } else { Err(ProposalMistake::OtherWork { keys, kind }) }
     }
 
     /// Returns the work with its changes, if it is no process and there are any.
-    fn changed_work(&self, plan: &Plan, written: &Step) -> Result<Option<StepWork>, String> {
+    fn changed_work(&self, plan: &Plan, written: &Step) -> Result<Option<StepWork>, ProposalMistake> {
         let changed = match &written.work {
             StepWork::Agent(work) => {
                 let changed = self.agent.as_ref().map(|said| said.apply_to(work, plan)).transpose()?;
@@ -205,7 +208,7 @@ impl ProposedAlternative {
             }
             StepWork::Generated(made) => {
                 if self.plan.is_none() && made.text.is_none() {
-                    return Err("`plan` is missing: the step is open, and has nothing else to do".into());
+                    return Err(ProposalMistake::NoPlan);
                 }
                 let text = self.plan.as_deref().map(Template::literal);
                 let changed = text.map(|text| GeneratedPlan { text: Some(text), ..made.as_ref().clone() });
@@ -223,15 +226,13 @@ impl ProposedAlternative {
     }
 
     /// Checks that its words are well-formed, and its directory lies in the workspace.
-    fn is_sound(&self) -> Result<(), String> {
+    fn is_sound(&self) -> Result<(), ProposalMistake> {
         for word in [&self.tool, &self.target].into_iter().flatten() {
             let shows = !word.chars().any(char::is_control);
             // A word that looks like a blocked one must be that word.
             let bare = !word.is_empty() && word.trim() == word;
             if !bare || word.contains("{{") || !shows {
-                return Err("`tool` and `target` must be plain words, without templates or surrounding \
-                     whitespace"
-                    .into());
+                return Err(ProposalMistake::NotPlainWord);
             }
         }
         if let Some(cwd) = &self.cwd
@@ -240,14 +241,14 @@ impl ProposedAlternative {
                 || cwd.contains("{{")
                 || cwd.split('/').any(|part| part == ".."))
         {
-            return Err(format!("`cwd` leaves the workspace: {cwd}"));
+            return Err(ProposalMistake::OutsideFolder(cwd.clone()));
         }
         let own = self.env.keys().find(|name| name.as_str().starts_with("WF_"));
-        own.map_or(Ok(()), |name| Err(format!("`{name}`: names that start with `WF_` are reserved")))
+        own.map_or(Ok(()), |name| Err(ProposalMistake::ReservedName(name.clone())))
     }
 
     /// Applies its variables over those of the step. It reads nothing that the step does not.
-    fn overlay(&self, written: &Step, step: &mut Step) -> Result<(), String> {
+    fn overlay(&self, written: &Step, step: &mut Step) -> Result<(), ProposalMistake> {
         let words = match &written.work {
             StepWork::Exec(words) => words.as_slice(),
             _ => &[],

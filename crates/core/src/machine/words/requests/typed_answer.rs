@@ -1,4 +1,4 @@
-//! Typed answers: what people say beyond yes.
+//! Typed answers of people, beyond yes.
 //!
 //! A request carries what may be answered ([`AnswerOptions`]), so the digest of the proposal covers it; a signed
 //! statement carries the answer itself ([`TypedAnswer`]). **Invariant:** each answer has one form. A yes without an answer
@@ -18,7 +18,7 @@ use wf_model::{
 /// The maximum number of words to choose from.
 const MOST_CHOICES: usize = 50;
 
-/// The answers that a request permits.
+/// The answers permitted by a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerOptions {
@@ -39,7 +39,7 @@ pub enum AnswerOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TypedAnswer {
-    /// The word that was chosen.
+    /// The chosen word.
     Choice(String),
     /// The changed text.
     Text(String),
@@ -47,68 +47,109 @@ pub enum TypedAnswer {
     Selected(Vec<u32>),
 }
 
+/// The reason why nobody could answer a request.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AnswerOptionsError {
+    /// A value cannot be computed.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    #[error("`answer.{key}` is no list, but {kind}")]
+    NotList { key: &'static str, kind: &'static str },
+    #[error("the list of `answer.{0}` is empty: skip the step with `when`")]
+    NoEntry(&'static str),
+    #[error("the list of `answer.{key}` has {count} entries, and may have {most}: ask in parts")]
+    ManyEntries { key: &'static str, count: usize, most: usize },
+    #[error("the list of `answer.choose` has `{0}` twice, or an empty text")]
+    RepeatedWord(String),
+    #[error("the list of `answer.choose` has {0}, not only texts")]
+    NotText(&'static str),
+    #[error("the text of `answer.edit` has {length} characters, and may have {most}")]
+    LongText { length: usize, most: u32 },
+}
+
+/// The reason why an answer is not permitted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TypedAnswerMistake {
+    /// The request permits no answer beyond yes and no.
+    #[error("only yes or no is asked for, not a {0}")]
+    Unasked(TypedAnswer),
+    /// The request asks for another kind of answer.
+    #[error("{answer} is no answer to `{asked}`")]
+    OtherKind { answer: TypedAnswer, asked: &'static str },
+    #[error("a yes does not say which; the choices are: {}", .choices.join(", "))]
+    NoChoice { choices: Vec<String> },
+    #[error("`{word}` is not to choose from; the choices are: {}", .choices.join(", "))]
+    UnknownChoice { word: String, choices: Vec<String> },
+    #[error("the text is as it was: a plain yes says that")]
+    SameText,
+    #[error("the text has {length} characters, and may have {most}")]
+    LongText { length: usize, most: u32 },
+    #[error("nothing is selected: a no says that")]
+    NoneSelected,
+    #[error("everything is selected: a plain yes says that")]
+    AllSelected,
+    #[error("the selection must be in the order of the list, and name no entry twice")]
+    Order,
+    #[error("there is no entry {position}; the list has {count}")]
+    NoSuchEntry { position: u32, count: usize },
+}
+
 impl AnswerOptions {
     /// The maximum number of entries of a list to select from.
     pub const MOST_SELECTED: usize = 500;
 
     /// Returns the answers that a step permits with the values of its run.
-    pub(in crate::machine) fn of(kind: &AnswerKind, scope: &dyn ExprScope) -> Result<Self, String> {
-        let failed = |error: EvalError| error.to_string();
+    pub(in crate::machine) fn of(
+        kind: &AnswerKind,
+        scope: &dyn ExprScope,
+    ) -> Result<Self, AnswerOptionsError> {
         let options = match kind {
             AnswerKind::Choose(AnswerChoices::List(words)) => Self::Choose(words.clone()),
-            AnswerKind::Choose(AnswerChoices::Computed(list)) => {
-                Self::Choose(words(list.value(scope).map_err(failed)?)?)
-            }
+            AnswerKind::Choose(AnswerChoices::Computed(list)) => Self::Choose(words(list.value(scope)?)?),
             AnswerKind::Edit { text, max_length } => {
-                Self::Edit { text: text.render(scope).map_err(failed)?, max_length: *max_length }
+                Self::Edit { text: text.render(scope)?, max_length: *max_length }
             }
-            AnswerKind::Select(list) => match list.value(scope).map_err(failed)? {
+            AnswerKind::Select(list) => match list.value(scope)? {
                 Value::Array(entries) => Self::Select(entries),
-                other => return Err(format!("`answer.select` is no list, but {}", kind_of(&other))),
+                other => return Err(AnswerOptionsError::NotList { key: "select", kind: kind_of(&other) }),
             },
         };
         options.obstacle().map_or(Ok(options), Err)
     }
 
     /// Returns the reason why nobody could answer.
-    fn obstacle(&self) -> Option<String> {
+    fn obstacle(&self) -> Option<AnswerOptionsError> {
         let (key, count, most) = match self {
             Self::Choose(words) => ("choose", words.len(), MOST_CHOICES),
             Self::Select(entries) => ("select", entries.len(), Self::MOST_SELECTED),
             Self::Edit { text, max_length } => {
-                let length = text.chars().count();
-                return (length > *max_length as usize).then(|| {
-                    format!("the text of `answer.edit` has {length} characters, and may have {max_length}")
-                });
+                let (length, most) = (text.chars().count(), *max_length);
+                return (length > most as usize).then_some(AnswerOptionsError::LongText { length, most });
             }
         };
         if count == 0 {
-            return Some(format!("the list of `answer.{key}` is empty: skip the step with `when`"));
+            return Some(AnswerOptionsError::NoEntry(key));
         }
-        (count > most).then(|| {
-            format!("the list of `answer.{key}` has {count} entries, and may have {most}: ask in parts")
-        })
+        (count > most).then_some(AnswerOptionsError::ManyEntries { key, count, most })
     }
 
-    /// Returns the output with the value of an answer; the error says why it is not permitted.
-    pub fn output(&self, answer: Option<&TypedAnswer>) -> Result<(&'static str, Value), String> {
+    /// Returns the output with the value of an answer.
+    pub fn output(&self, answer: Option<&TypedAnswer>) -> Result<(&'static str, Value), TypedAnswerMistake> {
         match (self, answer) {
             (Self::Choose(words), Some(TypedAnswer::Choice(word))) if words.contains(word) => {
                 Ok(("choice", word.as_str().into()))
             }
             (Self::Choose(words), Some(TypedAnswer::Choice(word))) => {
-                Err(format!("`{word}` is not to choose from; the choices are: {}", words.join(", ")))
+                Err(TypedAnswerMistake::UnknownChoice { word: word.clone(), choices: words.clone() })
             }
-            (Self::Choose(words), None) => {
-                Err(format!("a yes does not say which; the choices are: {}", words.join(", ")))
-            }
+            (Self::Choose(words), None) => Err(TypedAnswerMistake::NoChoice { choices: words.clone() }),
             (Self::Edit { text, .. }, None) => Ok(("text", text.as_str().into())),
             (Self::Edit { text, max_length }, Some(TypedAnswer::Text(new))) => {
                 let length = new.chars().count();
                 if new == text {
-                    Err("the text is as it was: a plain yes says that".into())
+                    Err(TypedAnswerMistake::SameText)
                 } else if length > *max_length as usize {
-                    Err(format!("the text has {length} characters, and may have {max_length}"))
+                    Err(TypedAnswerMistake::LongText { length, most: *max_length })
                 } else {
                     Ok(("text", new.as_str().into()))
                 }
@@ -117,7 +158,9 @@ impl AnswerOptions {
             (Self::Select(entries), Some(TypedAnswer::Selected(positions))) => {
                 selected(entries, positions).map(|some| ("selected", some.into()))
             }
-            (options, Some(other)) => Err(format!("{other} is no answer to `{}`", options.as_str())),
+            (options, Some(other)) => {
+                Err(TypedAnswerMistake::OtherKind { answer: other.clone(), asked: options.as_str() })
+            }
         }
     }
 
@@ -132,40 +175,38 @@ impl AnswerOptions {
 }
 
 /// Returns the entries at some positions.
-fn selected(entries: &[Value], positions: &[u32]) -> Result<Vec<Value>, String> {
+fn selected(entries: &[Value], positions: &[u32]) -> Result<Vec<Value>, TypedAnswerMistake> {
     let count = entries.len();
     if positions.is_empty() {
-        return Err("nothing is selected: a no says that".into());
+        return Err(TypedAnswerMistake::NoneSelected);
     }
     if !positions.is_sorted_by(|one, next| one < next) {
-        return Err("the selection must be in the order of the list, and name no entry twice".into());
+        return Err(TypedAnswerMistake::Order);
     }
     let at = |position: &u32| {
         let entry = (*position as usize).checked_sub(1).and_then(|index| entries.get(index));
-        entry.cloned().ok_or_else(|| format!("there is no entry {position}; the list has {count}"))
+        entry.cloned().ok_or(TypedAnswerMistake::NoSuchEntry { position: *position, count })
     };
     let some: Vec<Value> = positions.iter().map(at).collect::<Result<_, _>>()?;
     if some.len() == count {
-        return Err("everything is selected: a plain yes says that".into());
+        return Err(TypedAnswerMistake::AllSelected);
     }
     Ok(some)
 }
 
 /// Returns the different words of a computed list.
-fn words(list: Value) -> Result<Vec<String>, String> {
+fn words(list: Value) -> Result<Vec<String>, AnswerOptionsError> {
     let Value::Array(entries) = list else {
-        return Err(format!("`answer.choose` is no list, but {}", kind_of(&list)));
+        return Err(AnswerOptionsError::NotList { key: "choose", kind: kind_of(&list) });
     };
     let mut found: Vec<String> = Vec::new();
     for entry in entries {
         match entry {
             Value::String(word) if word.is_empty() || found.contains(&word) => {
-                return Err(format!("the list of `answer.choose` has `{word}` twice, or an empty text"));
+                return Err(AnswerOptionsError::RepeatedWord(word));
             }
             Value::String(word) => found.push(word),
-            other => {
-                return Err(format!("the list of `answer.choose` has {}, not only texts", kind_of(&other)));
-            }
+            other => return Err(AnswerOptionsError::NotText(kind_of(&other))),
         }
     }
     Ok(found)
@@ -207,13 +248,13 @@ fn range_text(positions: &[u32]) -> String {
 }
 
 impl ApprovalRequest {
-    /// Checks that an answer, or a yes without one, is permitted; the error says why not.
-    pub fn check_answer(&self, answer: Option<&TypedAnswer>) -> Result<(), String> {
+    /// Checks that an answer, or a yes without one, is permitted.
+    pub fn check_answer(&self, answer: Option<&TypedAnswer>) -> Result<(), TypedAnswerMistake> {
         check_answer(self.answer.as_ref(), answer)
     }
 
     /// Returns the values that an approval makes the outputs of a step: those shown, and that of the answer.
-    pub fn approved_outputs(&self, outcome: &ApprovalOutcome) -> Result<JsonObject, String> {
+    pub fn approved_outputs(&self, outcome: &ApprovalOutcome) -> Result<JsonObject, TypedAnswerMistake> {
         let mut outputs = self.show.clone();
         match &self.answer {
             None => self.check_answer(outcome.answer.as_ref())?,
@@ -226,11 +267,14 @@ impl ApprovalRequest {
     }
 }
 
-/// Checks that an answer is among the options; the error says why not.
-pub fn check_answer(options: Option<&AnswerOptions>, answer: Option<&TypedAnswer>) -> Result<(), String> {
+/// Checks that an answer is among the options.
+pub fn check_answer(
+    options: Option<&AnswerOptions>,
+    answer: Option<&TypedAnswer>,
+) -> Result<(), TypedAnswerMistake> {
     match (options, answer) {
         (None, None) => Ok(()),
-        (None, Some(answer)) => Err(format!("only yes or no is asked for, not a {answer}")),
+        (None, Some(answer)) => Err(TypedAnswerMistake::Unasked(answer.clone())),
         (Some(options), answer) => options.output(answer).map(|_| ()),
     }
 }
@@ -250,7 +294,7 @@ mod tests {
     }
 
     fn refusal(options: &AnswerOptions, answer: &TypedAnswer) -> String {
-        options.output(Some(answer)).unwrap_err()
+        options.output(Some(answer)).unwrap_err().to_string()
     }
 
     #[test]
@@ -259,7 +303,7 @@ mod tests {
         let chosen = options.output(Some(&TypedAnswer::Choice("archive".into())));
         assert_eq!(chosen, Ok(("choice", json!("archive"))));
         assert!(refusal(&options, &TypedAnswer::Choice("burn".into())).contains("keep, archive"));
-        assert!(options.output(None).unwrap_err().contains("which"));
+        assert!(options.output(None).unwrap_err().to_string().contains("which"));
         assert!(refusal(&options, &TypedAnswer::Text("keep".into())).contains("`choose`"));
     }
 
@@ -303,19 +347,20 @@ mod tests {
     fn a_plain_question_has_no_answer_but_yes() {
         assert_eq!(check_answer(None, None), Ok(()));
         let choice = TypedAnswer::Choice("keep".into());
-        assert!(check_answer(None, Some(&choice)).unwrap_err().contains("yes or no"));
+        assert!(check_answer(None, Some(&choice)).unwrap_err().to_string().contains("yes or no"));
     }
 
     #[test]
     fn a_request_that_nobody_could_answer_is_none() {
         let many = |count| AnswerOptions::Select(vec![Value::Null; count]).obstacle();
-        assert!(many(AnswerOptions::MOST_SELECTED + 1).unwrap().contains("501 entries, and may have 500"));
+        let refused = many(AnswerOptions::MOST_SELECTED + 1).unwrap().to_string();
+        assert!(refused.contains("501 entries, and may have 500"), "{refused}");
         assert_eq!(many(AnswerOptions::MOST_SELECTED), None);
         let words = AnswerOptions::Choose(vec![String::new(); MOST_CHOICES + 1]);
-        assert!(words.obstacle().unwrap().contains("51 entries, and may have 50"));
-        assert!(AnswerOptions::Choose(Vec::new()).obstacle().unwrap().contains("empty"));
+        assert!(words.obstacle().unwrap().to_string().contains("51 entries, and may have 50"));
+        assert!(AnswerOptions::Choose(Vec::new()).obstacle().unwrap().to_string().contains("empty"));
         let long = AnswerOptions::Edit { text: "x".repeat(11), max_length: 10 };
-        assert!(long.obstacle().unwrap().contains("11 characters"));
+        assert!(long.obstacle().unwrap().to_string().contains("11 characters"));
     }
 
     #[test]

@@ -131,10 +131,10 @@ fn check_step_order(
     }
 }
 
-/// The maximum number of steps of a circle that are named; of a longer one, the first and the last.
+/// The maximum number of named steps of a circle; of a longer one, the first and the last.
 const MAX_SHOWN: usize = 40;
 
-/// Checks that steps do not depend on each other in a circle.
+/// Refuses circles of dependencies.
 pub(crate) fn check_cycles(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for circle in context.graph.cycles() {
         diagnostics.note(describe(&circle, context));
@@ -194,7 +194,7 @@ pub(crate) fn check_locks(context: &RuleContext<'_>, diagnostics: &mut FileDiagn
     }
 }
 
-/// Returns the step, in a plan a step uses or may start, directly or indirectly, that waits for a lock.
+/// Returns the step waiting for a lock, in a plan a step uses or may start, directly or indirectly.
 fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Option<String> {
     let mut visited = BTreeSet::new();
     let used = |file: usize, step: &StepSpec| -> Vec<usize> {

@@ -100,7 +100,7 @@ fn of_schema(item: &Value, key: &Spanned<ItemKeyPath>, diagnostics: &mut FileDia
     diagnostics.note(Diagnostic::new(Code::ValueWrong, key.span, message).with_help(help));
 }
 
-/// Notes that a schema does not have the next part of a key.
+/// Notes a schema without the next part of a key.
 fn no_part(schema: &Value, name: &str, part: &Spanned<PathKey>, diagnostics: &mut FileDiagnostics) {
     let Some(fields) = schema.as_object() else { return };
     let PathKey::Field(field) = &part.value else { return };

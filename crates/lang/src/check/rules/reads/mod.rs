@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a name is reported as missing only where no other mistake could have hidden its declaration.
 //!
-//! Start at `names`, which also has the places where axes and secrets are available; `item_keys` has the keys of items,
+//! Start at `names`, also with the places where axes and secrets are available; `item_keys` has the keys of items,
 //! `scripts` the texts without templates.
 
 pub(super) mod item_keys;

@@ -160,7 +160,7 @@ fn unknown_name(read: &ExprRead<'_>, message: String) -> Diagnostic {
     Diagnostic::new(Code::UnknownName, read.reference.span, message)
 }
 
-/// Checks a read of an item or of an axis inside a step, which must be repeated.
+/// Checks a read of an item or of an axis inside a step: only a repeated one has them.
 fn check_in_repeated_step(
     step: &StepSpec,
     read: &ExprRead<'_>,

@@ -9,7 +9,7 @@ use wf_base::{
 };
 use wf_model::expr::{ExprReference, ScriptReference, templates_in_script};
 
-/// Checks that a script contains no template: text never becomes code.
+/// Refuses a template in a script: text never becomes code.
 pub(crate) fn check_scripts(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         if let Some(script) = &step.run {
@@ -104,7 +104,7 @@ fn foreign_template_help(inner: &str) -> String {
     }
 }
 
-/// Checks that a literal key contains no template: it would be taken for text.
+/// Refuses a template in a literal key: it would be taken for text.
 pub(crate) fn check_literals(context: &RuleContext<'_>, diagnostics: &mut FileDiagnostics) {
     for step in context.ways() {
         of_step(step, diagnostics);

@@ -111,7 +111,7 @@ fn check_templates(step: &StepSpec, agent: &Spanned<AgentSpec>, diagnostics: &mu
     }
 }
 
-/// Notes a tool without a script, and texts that are too long together.
+/// Notes a tool without a script, and texts too long together.
 fn check_skills(context: &RuleContext<'_>, agent: &Spanned<AgentSpec>, diagnostics: &mut FileDiagnostics) {
     let named = agent.value.skills.as_deref().unwrap_or_default();
     let loaded_skills: Option<Vec<_>> = named.iter().map(|name| context.loaded.skill(&name.value)).collect();

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a rule for one kind of work says nothing about the others.
 //!
-//! Start at `uses` and `skills`, which compare a step with the declaration of another file; then `agents`, `gates`, and
+//! Start at `uses` and `skills`, the comparisons of a step with the declaration of another file; then `agents`, `gates`, and
 //! `settings` for the rest.
 
 pub(super) mod agents;

@@ -99,9 +99,9 @@ pub(crate) fn check_cache(context: &RuleContext<'_>, diagnostics: &mut FileDiagn
     for step in context.ways() {
         let fixed = step.cwd.as_ref().filter(|cwd| cwd.value.refs().is_empty());
         if let Some(cwd) = fixed
-            && let Err(reason) = WorkspacePath::parse(cwd.value.source())
+            && let Err(error) = WorkspacePath::parse(cwd.value.source())
         {
-            diagnostics.note(Diagnostic::new(Code::ValueWrong, cwd.span, reason));
+            diagnostics.note(Diagnostic::new(Code::ValueWrong, cwd.span, error.to_string()));
         }
     }
     for step in &context.steps {
@@ -138,9 +138,9 @@ fn of_glob(step: &StepSpec, glob: &Spanned<Template>, verb: &str, diagnostics: &
 /// A glob as it is written.
 fn of_text(glob: &Spanned<Template>, diagnostics: &mut FileDiagnostics) {
     if glob.value.refs().is_empty()
-        && let Err(reason) = PathGlob::parse(glob.value.source())
+        && let Err(error) = PathGlob::parse(glob.value.source())
     {
-        diagnostics.note(Diagnostic::new(Code::ValueWrong, glob.span, reason));
+        diagnostics.note(Diagnostic::new(Code::ValueWrong, glob.span, error.to_string()));
     }
 }
 

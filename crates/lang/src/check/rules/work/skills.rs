@@ -144,7 +144,7 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, diagnostics: &mut F
     }
 }
 
-/// Returns the mistake in a value that is known already.
+/// Returns the mistake in a constant value.
 fn constant(template: &Template, arg: &ScriptArg) -> Option<String> {
     let position = arg.position.as_ref().map(|at| at.value);
     match template.constant()? {

@@ -57,7 +57,7 @@ fn check_argument(
     }
 }
 
-/// Returns the mistake in a value that is known already. Text is parsed as the type asked for, as
+/// Returns the mistake in a constant value. Text is parsed as the type asked for, as
 /// in a run.
 fn misfit(argument: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
     match argument.0.constant()? {

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use super::{CacheExplanation, StepExplanation, explain_step};
 use crate::record::tests::sample;
 use wf_base::untrusted::plain;
 use wf_core::machine::{IsolationKind, TaskId};
+use wf_model::FailureClass;
 
 fn check(step: &str, cache: Option<&CacheExplanation>, expected: &str) {
     let told = explain_step(&StepExplanation {
@@ -26,6 +29,20 @@ build · failed · check `is_json` failed
   · failure class: logical (it ran, but the result was wrong); all 1 retries were used
 ";
     check("build", None, expected);
+}
+
+#[test]
+fn an_attempt_beyond_the_retries_names_its_reason() {
+    let retried = |failure_class, idempotent| {
+        let mut step = sample::plan().steps()[0].clone();
+        Arc::make_mut(&mut step.retry).max = 0;
+        step.idempotent = idempotent;
+        super::retry_explanation(1, failure_class, &step, false).unwrap()
+    };
+    let interrupted = retried(FailureClass::Interrupted, true);
+    assert!(interrupted.ends_with("; retried: the step is `idempotent`"), "{interrupted}");
+    let guided = retried(FailureClass::Logical, true);
+    assert!(guided.ends_with("; retried: it got guidance"), "{guided}");
 }
 
 #[test]

@@ -1,26 +1,31 @@
-use super::{ProposedRequest, values::KnownReads};
+use super::{ProposedRequest, mistake::ProposalMistake, values::KnownReads};
 use wf_model::{
     HttpCall, Plan, Step, StepWork,
     expr::{ExprReference, Template},
 };
 
 impl ProposedRequest {
-    /// Returns a request as proposed: its method, its headers and what it expects stay. A request with a secret
+    /// Returns a request as proposed: its method, its headers and its expectations stay. A request with a secret
     /// goes to no other host than those of its own step.
-    pub(super) fn apply_to(&self, written: &HttpCall, plan: &Plan, step: &Step) -> Result<HttpCall, String> {
+    pub(super) fn apply_to(
+        &self,
+        written: &HttpCall,
+        plan: &Plan,
+        step: &Step,
+    ) -> Result<HttpCall, ProposalMistake> {
         let mut call = written.clone();
         if let Some(url) = &self.url {
             let url = KnownReads::of([&written.url]).template("http.url", url)?;
-            let reach = if has_secret(written) { origins([step]) } else { origins(plan.steps()) };
-            let origin = origin(&url).ok_or("`http.url` must begin with `http://` or `https://`")?;
+            let has_secret = has_secret(written);
+            let reach = if has_secret { origins([step]) } else { origins(plan.steps()) };
+            let origin = origin(&url).ok_or(ProposalMistake::NoOrigin)?;
             if !reach.contains(&origin) {
-                let whose = if has_secret(written) { "step, which sends a secret," } else { "plan" };
-                return Err(format!("`http.url`: the {whose} names no `{origin}`"));
+                return Err(ProposalMistake::OtherOrigin { origin, has_secret });
             }
             call.url = url;
         }
         if let Some(body) = &self.body {
-            let own = written.body.as_ref().ok_or("`http.body`: the step sends no body")?;
+            let own = written.body.as_ref().ok_or(ProposalMistake::NoBody)?;
             call.body = Some(KnownReads::of([own]).template("http.body", body)?);
         }
         Ok(call)
@@ -33,7 +38,7 @@ fn has_secret(call: &HttpCall) -> bool {
     refs.any(|read| matches!(read.name, ExprReference::Secret(_)))
 }
 
-/// Returns the origins that the requests of some steps go to, in every alternative.
+/// Returns the origins of the requests of some steps, in every alternative.
 fn origins<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<String> {
     let ways = steps.into_iter().flat_map(Step::ways);
     let urls = ways.filter_map(|way| match &way.work {

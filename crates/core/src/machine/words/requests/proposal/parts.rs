@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use wf_base::name::{ArgName, Name};
 
-/// The parts of an agent's work that a planner may change.
+/// The changeable parts of an agent's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposedAgent {
-    /// The role: one that the plan gives an agent.
+    /// The role: one of an agent in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Name>,
-    /// The model: one that the plan gives an agent.
+    /// The model: one of an agent in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Name>,
     /// The maximum number of model calls: at most as many as the plan gives an agent.
@@ -21,16 +21,16 @@ pub struct ProposedAgent {
     /// A text below the briefing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
-    /// Values for the briefing, which replace those of the same names.
+    /// Values for the briefing, in place of those of the same names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub with: BTreeMap<Name, Value>,
 }
 
-/// The parts of a request that a planner may change.
+/// The changeable parts of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposedRequest {
-    /// The URL: of a host that the plan names.
+    /// The URL: of a host named in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The body, if one is sent.
@@ -38,7 +38,7 @@ pub struct ProposedRequest {
     pub body: Option<String>,
 }
 
-/// The parts of a skill script's call that a planner may change.
+/// The changeable parts of a skill script's call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposedScript {
@@ -50,8 +50,8 @@ pub struct ProposedScript {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum ProposedArguments {
-    /// Arguments by name, which replace those of the same names.
+    /// Arguments by name, in place of those of the same names.
     Named(BTreeMap<ArgName, Value>),
-    /// All words, for a script that declares no arguments.
+    /// All words, for a script without declared arguments.
     Words(Vec<String>),
 }

@@ -1,4 +1,4 @@
-use super::ProposedAlternative;
+use super::{ProposedAlternative, mistake::ProposalMistake};
 use wf_model::{
     ShellScript, Step, StepWork,
     expr::{Template, templates_in_script},
@@ -6,32 +6,32 @@ use wf_model::{
 
 impl ProposedAlternative {
     /// Returns the process, if it names any. Values reach it through its variables alone.
-    pub(super) fn process(&self, written: &Step) -> Result<Option<StepWork>, String> {
+    pub(super) fn process(&self, written: &Step) -> Result<Option<StepWork>, ProposalMistake> {
         let work = match (&self.run, &self.exec) {
             (None, None) => return Ok(None),
-            (Some(_), Some(_)) => return Err("`run` and `exec` are mutually exclusive".into()),
+            (Some(_), Some(_)) => return Err(ProposalMistake::Exclusive("run", "exec")),
             (Some(text), None) if !templates_in_script(text).is_empty() => {
-                return Err("templates are not supported in `run`: pass values in `env`".into());
+                return Err(ProposalMistake::CommandTemplate("run"));
             }
             (Some(text), None) => StepWork::Run(ShellScript { shell: shell_of(written), text: text.clone() }),
             (None, Some(words)) => {
                 if words.first().is_none_or(String::is_empty) {
-                    return Err("`exec` is missing the program".into());
+                    return Err(ProposalMistake::NoProgram);
                 }
                 if words.iter().any(|word| word.contains("{{")) {
-                    return Err("templates are not supported in `exec`: pass values in `env`".into());
+                    return Err(ProposalMistake::CommandTemplate("exec"));
                 }
                 StepWork::Exec(words.iter().map(|word| Template::literal(word)).collect())
             }
         };
         if self.tool.is_none() {
-            return Err("it executes another command, but `tool` is missing".into());
+            return Err(ProposalMistake::NoTool);
         }
         Ok(Some(work))
     }
 }
 
-/// Returns the shell that reads a script for a step: its own, or the default one.
+/// Returns the shell of a step's script: its own, or the default one.
 fn shell_of(written: &Step) -> Vec<String> {
     match &written.work {
         StepWork::Run(script) => script.shell.clone(),

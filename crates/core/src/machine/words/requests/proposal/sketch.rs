@@ -100,7 +100,7 @@ fn request(call: &HttpCall) -> Value {
     request
 }
 
-/// Returns the limits of a plan that is not written yet, in the plan language.
+/// Returns the limits of a future plan, in the plan language.
 fn within(envelope: &PlanEnvelope) -> Value {
     let PlanEnvelope {
         allow,

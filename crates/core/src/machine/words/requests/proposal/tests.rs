@@ -2,7 +2,7 @@ mod kinds;
 
 use std::{sync::Arc, time::Duration};
 
-use super::{ProposedAlternative, sketch};
+use super::{ProposalMistake, ProposedAlternative, sketch};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wf_base::name::{EnvName, Name, PlanId};
@@ -28,13 +28,13 @@ fn plan(steps: Vec<Step>) -> Arc<Plan> {
 }
 
 /// The way that a proposal makes of the first step of a plan.
-fn proposed(steps: Vec<Step>, value: &Value) -> Result<Step, String> {
+fn proposed(steps: Vec<Step>, value: &Value) -> Result<Step, ProposalMistake> {
     let plan = plan(steps);
     let way = ProposedAlternative::read(value)?.alternative(&plan, &plan.steps()[0])?;
     Ok(way.step.as_ref().clone())
 }
 
-fn tried(value: &Value) -> Result<Value, String> {
+fn tried(value: &Value) -> Result<Value, ProposalMistake> {
     proposed(vec![written()], value).map(|step| sketch(&step))
 }
 
@@ -49,7 +49,7 @@ fn a_way_is_the_step_with_what_the_planner_says() {
         "env": { "TOKEN": "{{ secrets.TOKEN }}", "FROM": "x{{ steps.a.outputs.url }}" },
         "cwd": "in", "timeout": "5s",
     });
-    assert_eq!(way, Ok(wanted));
+    assert_eq!(way.unwrap(), wanted);
     let refined = tried(&json!({ "id": "slower", "timeout": "1m" })).unwrap();
     assert_eq!(refined["exec"], json!(["curl", "{{ steps.a.outputs.url }}"]));
     assert_eq!(refined["tool"], "net:curl");
@@ -93,7 +93,7 @@ fn what_it_may_not_say_is_refused_by_name() {
         for (key, one) in keys.as_object().unwrap() {
             value[key] = one.clone();
         }
-        let reason = tried(&value).unwrap_err();
+        let reason = tried(&value).unwrap_err().to_string();
         assert!(reason.contains(wanted), "{value}: {reason}");
     }
 }

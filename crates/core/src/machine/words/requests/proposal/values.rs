@@ -1,12 +1,13 @@
-//! The values of a proposal: literal, or templates that read nothing that the same part of the step does not read.
+//! The values of a proposal: literal, or templates with no more references than the same part of the step.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::mistake::ProposalMistake;
 use wf_model::expr::Template;
 
-/// The references that a part of a step reads, as written.
+/// The references read by a part of a step, as written.
 pub(super) struct KnownReads(BTreeSet<String>);
 
 impl KnownReads {
@@ -17,21 +18,21 @@ impl KnownReads {
     }
 
     /// Reads a template that reads nothing else.
-    pub(super) fn template(&self, key: &str, text: &str) -> Result<Template, String> {
-        let value = Template::read(text).ok_or_else(|| format!("`{key}` is not a valid template"))?;
+    pub(super) fn template(&self, key: &str, text: &str) -> Result<Template, ProposalMistake> {
+        let value = Template::read(text).ok_or_else(|| ProposalMistake::NotTemplate(key.to_owned()))?;
         let mut refs = value.refs().iter().map(|read| &read.name);
         match refs.find(|read| !self.0.contains(&read.to_string())) {
-            Some(other) => Err(format!("`{key}` reads {other}, which the step does not read")),
+            Some(other) => {
+                Err(ProposalMistake::OtherRead { key: key.to_owned(), reference: other.to_string() })
+            }
             None => Ok(value),
         }
     }
 
-    pub(super) fn value(&self, key: &str, value: &Value) -> Result<Template, String> {
+    pub(super) fn value(&self, key: &str, value: &Value) -> Result<Template, ProposalMistake> {
         match value {
             Value::String(text) => self.template(key, text),
-            other if other.to_string().contains("{{") => {
-                Err(format!("`{key}`: templates are not supported inside a list or an object"))
-            }
+            other if other.to_string().contains("{{") => Err(ProposalMistake::NestedTemplate(key.to_owned())),
             other => Ok(Template::of_value(other.clone())),
         }
     }

@@ -1,6 +1,6 @@
 //! Proposals for steps that are no processes.
 
-use super::{plan, proposed};
+use super::{ProposalMistake, plan, proposed};
 use serde_json::{Value, json};
 use wf_base::name::{ArgName, Name, SkillName};
 use wf_model::{
@@ -99,7 +99,7 @@ fn script(words: &[&str]) -> Step {
 }
 
 /// The work of the way that a proposal makes of the first step, with everything else of it unchanged.
-fn way(steps: Vec<Step>, mut value: Value) -> Result<StepWork, String> {
+fn way(steps: Vec<Step>, mut value: Value) -> Result<StepWork, ProposalMistake> {
     value["id"] = json!("other");
     let written = steps[0].clone();
     let way = proposed(steps, &value)?;
@@ -110,7 +110,7 @@ fn way(steps: Vec<Step>, mut value: Value) -> Result<StepWork, String> {
 }
 
 fn refused(steps: &[Step], value: &Value, why: &str) {
-    let reason = way(steps.to_vec(), value.clone()).unwrap_err();
+    let reason = way(steps.to_vec(), value.clone()).unwrap_err().to_string();
     assert!(reason.contains(why), "{value}: {reason}");
 }
 

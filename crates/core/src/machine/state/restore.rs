@@ -25,17 +25,16 @@ pub enum RestoreError {
          started with; restore it with that plan"
     )]
     Plan { run: RunId, plan: PlanId },
-    /// It refers to steps that the plan does not have.
+    /// It refers to steps outside the plan.
     #[error(
         "the stored state of run {run} is damaged: it names a step that does not exist; replay the run's log"
     )]
     Damaged { run: RunId },
 }
 
-/// Restores a run from its stored state and the plan as written. It is the machine to which a replay of
-/// the events so far would have led: further events may be replayed, then [`Machine::resume`](crate::machine::Machine::resume) lets the run
-/// go on.
-pub(in crate::machine) fn from_state(plan: Arc<Plan>, mut state: MachineState) -> Result<Run, RestoreError> {
+/// Restores a run from its stored state and the plan as written. It is the same run as after a replay of the events so
+/// far.
+pub(in crate::machine) fn restore(plan: Arc<Plan>, mut state: MachineState) -> Result<Run, RestoreError> {
     let recorded_version = state.logic_version;
     if recorded_version != LOGIC_VERSION {
         return Err(LogicMismatch { recorded_version }.into());
@@ -47,7 +46,7 @@ pub(in crate::machine) fn from_state(plan: Arc<Plan>, mut state: MachineState) -
         return Err(RestoreError::Damaged { run: state.run });
     }
     state.index = TaskIndex::scan(&state);
-    let adopted = state.control.adopted.iter();
+    let adopted = state.control.adopted_alternatives().iter();
     let base = adopted.fold(plan, |base, ways| extend_plan(&base, ways));
     Ok(Run::with_state(base, state))
 }

@@ -1,0 +1,89 @@
+//! The acts of a browser on runs. Each is the command of that name in a process of its own, so it decides by the same rules,
+//! and what it starts outlives the server.
+
+use std::time::Duration;
+
+use super::{
+    background::{BackgroundStart, refusal, start_in_background, start_process},
+    resume::{CancelledRun, ResumableRun},
+};
+use crate::{Caller, CommandError, goals::FileLock, watch};
+use wf_base::{name::RunId, untrusted::plain};
+use wf_store::{RunState, StoreReader, feed::WorkspaceAction};
+
+/// The longest wait for a cancelled run to end, and for a resumed one to go on. Either may take longer, and is seen later.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// The lock of the acts of browsers in a workspace: two presses of a button are one act and a look at its effect.
+const ACTS_LOCK: &str = "acts.lock";
+
+/// Cancels a run; returns once it has ended, or its process was told to end it.
+pub fn request_cancel(caller: &dyn Caller, run: &RunId) -> Result<(), CommandError> {
+    let workspace = caller.host().workspace();
+    let _lock = FileLock::lock_blocking(&workspace.state, ACTS_LOCK)?;
+    // It says so of a run that has ended.
+    let found = CancelledRun::find(&workspace, Some(run.as_str()))?;
+    let requested =
+        StoreReader::from_whole_log(&workspace.state)?.events().of_kinds(run, &["cancel_requested"])?;
+    if matches!(found, CancelledRun::Executed { .. }) && !requested.is_empty() {
+        // A second signal would end its processes by force.
+        return Ok(());
+    }
+    act(caller, &["cancel", run.as_str()], |reader| Ok(reader.runs().get(run)?.state != RunState::Running))?;
+    watch::record_quietly(caller, WorkspaceAction::RunCancelRequested { run: run.clone() });
+    Ok(())
+}
+
+/// Resumes a run that no process works on; returns once one does.
+pub fn request_resume(caller: &dyn Caller, run: &RunId) -> Result<(), CommandError> {
+    let workspace = caller.host().workspace();
+    let _lock = FileLock::lock_blocking(&workspace.state, ACTS_LOCK)?;
+    let recorded = ResumableRun::find(&workspace, Some(run.as_str()))?;
+    if let Some(outcome) = recorded.outcome() {
+        return Err(recorded.already_ended(outcome));
+    }
+    let before = StoreReader::from_whole_log(&workspace.state)?.leases().of_run(run)?.len();
+    act(caller, &["resume", run.as_str(), "--wait"], |reader| {
+        Ok(reader.leases().of_run(run)?.len() > before || reader.runs().get(run)?.state != RunState::Running)
+    })?;
+    watch::record_quietly(caller, WorkspaceAction::RunResumeRequested { run: run.clone() });
+    Ok(())
+}
+
+/// Starts a run that repeats what did not succeed in another one, with its parameters and the files as they are now.
+/// Returns its id; that of a run that does so already, if it has not ended.
+pub fn request_retry(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandError> {
+    let host = caller.host();
+    let state = host.workspace().state;
+    let _lock = FileLock::lock_blocking(&state, ACTS_LOCK)?;
+    let reader = StoreReader::from_whole_log(&state)?;
+    let repeats = reader.runs().repeats(run)?;
+    if let Some(last) = repeats.last()
+        && reader.runs().get(last)?.state == RunState::Running
+    {
+        return Ok(last.clone());
+    }
+    let before = repeats.len();
+    drop(reader);
+    let started_run = || Ok(StoreReader::open(&state)?.runs().repeats(run)?.into_iter().nth(before));
+    let started = start_in_background(host, &["retry", run.as_str()], &started_run)?;
+    watch::record_quietly(caller, WorkspaceAction::RunRetryRequested { run: run.clone() });
+    Ok(started)
+}
+
+/// Starts a command, and waits until its effect is seen, or it has ended.
+fn act(
+    caller: &dyn Caller,
+    command: &[&str],
+    is_done: impl Fn(&StoreReader) -> Result<bool, CommandError>,
+) -> Result<(), CommandError> {
+    let host = caller.host();
+    let state = host.workspace().state;
+    let seen = || Ok(is_done(&StoreReader::open(&state)?)?.then_some(()));
+    match start_process(host, command, MAX_WAIT, &seen)? {
+        BackgroundStart::Begun(()) | BackgroundStart::Late | BackgroundStart::Ended { code: Some(0), .. } => {
+            Ok(())
+        }
+        BackgroundStart::Ended { printed, .. } => Err(refusal(&plain(&printed))),
+    }
+}

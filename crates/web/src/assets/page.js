@@ -1,0 +1,155 @@
+// Shows the times of a page as its reader counts them, and whether the page is current. `news` is dispatched to the document for
+// each change of the log.
+
+const RETRY_SECONDS = 5;
+
+// Times.
+
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
+const WEEK = 7 * 86_400;
+
+// Returns how long ago an instant was, or when it will be; a date beyond a week.
+function wording(at) {
+  const seconds = Math.round((at - Date.now()) / 1000);
+  if (Math.abs(seconds) > WEEK) {
+    return date.format(at);
+  }
+  const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS.at(-1);
+  return relative.format(Math.trunc(seconds / length), unit);
+}
+
+// Shows the times of a part of a page. A time that was pressed shows when exactly it was.
+export function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    time.title = exact.format(at);
+    const text = pressed.has(time.dateTime) ? time.title : wording(at);
+    if (time.textContent !== text) {
+      time.textContent = text;
+    }
+  }
+}
+
+const pressed = new Set();
+
+document.addEventListener("click", (event) => {
+  const time = event.target.closest?.("time[datetime]");
+  if (time && !time.closest("a, button, summary, label")) {
+    pressed.delete(time.dateTime) || pressed.add(time.dateTime);
+    showTimes(document);
+  }
+});
+showTimes(document);
+setInterval(() => document.visibilityState === "visible" && showTimes(document), 10_000);
+
+// The connection.
+
+const connection = document.getElementById("connection");
+const page = document.documentElement;
+let events = null;
+let lostAt = 0;
+
+function pause(seconds) {
+  return new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+}
+
+// Says what is wrong with the connection, with a link that helps; nothing if all is well.
+export function say(state, text, help) {
+  page.dataset.connection = state;
+  connection.textContent = text;
+  if (help) {
+    const link = document.createElement("a");
+    link.href = help.href;
+    link.textContent = help.text;
+    connection.append(" ", link);
+  }
+}
+
+export function sayLoginEnded() {
+  events?.close();
+  events = null;
+  say("ended", "This login has ended:", { text: "how to get in", href: location.href });
+}
+
+// Says that a page has changed, for one that does not change under its reader. One whose request is answered is shown anew.
+export function announceChanges() {
+  const main = document.getElementById("main");
+  const headers = { "If-None-Match": `"${main.dataset.page}"` };
+  document.addEventListener("news", async ({ detail }) => {
+    if (detail === main.dataset.log) {
+      return;
+    }
+    const answer = await fetch(location.href, { method: "HEAD", credentials: "same-origin", headers }).catch(() => null);
+    if (answer?.status === 401) {
+      sayLoginEnded();
+    } else if (answer?.ok && main.querySelector("[data-answered]")) {
+      location.reload();
+    } else if (answer?.ok || answer?.status === 404) {
+      document.getElementById("outdated").hidden = false;
+    }
+  });
+}
+
+function showLoss() {
+  if (lostAt && page.dataset.connection === "lost") {
+    connection.textContent = `Reconnecting (since ${Math.round((Date.now() - lostAt) / 1000)} s)`;
+    page.toggleAttribute("data-old", Date.now() - lostAt > 10_000);
+  }
+}
+
+setInterval(showLoss, 1000);
+
+function listen() {
+  events = new EventSource("/events");
+  events.addEventListener("build", (event) => {
+    lostAt = 0;
+    page.removeAttribute("data-old");
+    if (event.data === page.dataset.build) {
+      say("current", "");
+    } else {
+      say("updated", "The server was updated:", { text: "reload", href: location.href });
+    }
+  });
+  events.addEventListener("log", (event) => {
+    document.dispatchEvent(new CustomEvent("news", { detail: event.data }));
+  });
+  events.addEventListener("error", async () => {
+    lostAt ||= Date.now();
+    say("lost", "Reconnecting");
+    showLoss();
+    // A browser goes on by itself after a stream that broke, and not after one that was refused.
+    if (events?.readyState !== EventSource.CLOSED) {
+      return;
+    }
+    events = null;
+    const answer = await fetch(location.href, { method: "HEAD", credentials: "same-origin" }).catch(() => null);
+    if (answer?.status === 401) {
+      sayLoginEnded();
+    } else {
+      await pause(RETRY_SECONDS);
+      follow();
+    }
+  });
+}
+
+// Browsers open six connections to a server: a page that nobody sees gives its own back, and learns later what it missed.
+function follow() {
+  if (document.visibilityState !== "visible") {
+    events?.close();
+    events = null;
+    say("paused", "Paused: page in background");
+  } else if (!events && page.dataset.connection !== "ended") {
+    listen();
+  }
+}
+
+addEventListener("pagehide", () => {
+  events?.close();
+  events = null;
+});
+addEventListener("pageshow", follow);
+document.addEventListener("visibilitychange", follow);
+follow();

@@ -1,0 +1,88 @@
+//! A page that stays open: it is current, and what a person does on it stays.
+
+use serde_json::json;
+
+use super::{driver::Browser, make_key, opened};
+use crate::{
+    support::{Sandbox, until},
+    web::{Pages, last_run},
+};
+
+const PLAN: &str = "---\nkind: plan\nid: ID\nsteps: [{id: one, run: 'true'}]\n---\n";
+
+/// Runs a plan with a name of its own.
+fn run_plan(sandbox: &Sandbox, id: &str) {
+    sandbox.file("plan.md", PLAN.replace("ID", id));
+    sandbox.wf(&["run", "plan.md"]).exits(0);
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_page_is_current_around_what_a_person_does() {
+    let sandbox = Sandbox::new();
+    run_plan(&sandbox, "first");
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(1440);
+    browser.open(&pages.another_link());
+    browser.open(&format!("{}/runs", pages.origin()));
+    browser.run(
+        "const type = (field, value) => { field.value = value; field.dispatchEvent(new Event('input', {bubbles: true})); }; \
+         type(document.querySelector('input[name=plan]'), 'nine'); \
+         type(document.querySelector('select[name=access]'), 'operate'); \
+         globalThis.same = 'page'; \
+         getSelection().selectAllChildren(document.querySelector('h1'))",
+    );
+    for id in ["second", "third", "fourth"] {
+        run_plan(&sandbox, id);
+        until("the run is shown", || browser.text("table").contains(id));
+    }
+    let kept = browser.run(
+        "return [document.querySelector('input[name=plan]').value, document.querySelector('select[name=access]').value, \
+         String(getSelection()), globalThis.same]",
+    );
+    assert_eq!(kept, json!(["nine", "operate", "Runs", "page"]));
+    assert!(!browser.is_shown("#outdated"), "no form has changed on the server");
+    assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_login_outlives_the_server_and_its_end_is_said() {
+    let (sandbox, pages, browser) = opened(1440);
+    browser.open(&format!("{}/runs", pages.origin()));
+    browser.run("globalThis.same = 'page'");
+    let port = pages.origin().rsplit_once(':').unwrap().1.to_owned();
+    drop(pages);
+    until("it is noticed", || browser.text("#connection").contains("Reconnecting (since"));
+    let _again = Pages::open_at(&sandbox, &format!("127.0.0.1:{port}"));
+    run_plan(&sandbox, "later");
+    until("the page is current", || browser.text("table").contains("later"));
+    assert_eq!(browser.text("#connection"), "");
+    assert_eq!(browser.run("return globalThis.same"), "page", "it was not loaded again");
+    sandbox.file(".wf/logins.json", "{\"links\": {}, \"browsers\": {}}");
+    until("its end is said", || browser.text("#connection").contains("This login has ended"));
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn what_is_signed_is_read_from_its_first_line_on_a_small_phone() {
+    let (sandbox, pages, browser) = opened(320);
+    let public = make_key(&browser, &pages);
+    sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
+    browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
+    until("it can sign", || browser.is_shown("#answer"));
+    browser.click("#answer button[value=yes]");
+    until("it is asked", || browser.is_shown("#sign"));
+    let shown = browser.run(
+        "const place = (id) => document.getElementById(id).getBoundingClientRect(); \
+         return [document.getElementById('sign').scrollTop, place('sign-title').top >= 0, \
+         place('go').bottom <= innerHeight, document.activeElement.id]",
+    );
+    assert_eq!(shown, json!([0, true, true, "sign-title"]));
+    assert_eq!(browser.text("#sign-title"), "You approve");
+    // The page does not change under its reader, and says that it has changed.
+    browser.click("#sign button:not(#go)");
+    sandbox.wf(&["deny", "--last", "--yes"]).exits(0);
+    until("it says so", || browser.is_shown("#outdated"));
+    assert!(browser.is_shown("#answer"));
+}

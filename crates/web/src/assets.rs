@@ -16,9 +16,23 @@ pub(crate) struct Asset {
     pub text: &'static str,
 }
 
+/// The style sheet, from general to particular.
+const STYLE: &str = concat!(
+    include_str!("assets/style/tokens.css"),
+    include_str!("assets/style/parts.css"),
+    include_str!("assets/style/forms.css"),
+    include_str!("assets/style/shell.css"),
+    include_str!("assets/style/home.css"),
+    include_str!("assets/style/run.css"),
+    include_str!("assets/style/log.css"),
+    include_str!("assets/style/plans.css"),
+    include_str!("assets/style/goals.css"),
+    include_str!("assets/style/sign.css"),
+);
+
 /// The files. `idiomorph` is loaded by no page that signs.
 pub(crate) const ASSETS: [Asset; 9] = [
-    Asset { path: "/style.css", text: include_str!("assets/style.css") },
+    Asset { path: "/style.css", text: STYLE },
     Asset { path: "/login.js", text: include_str!("assets/login.js") },
     Asset { path: "/page.js", text: include_str!("assets/page.js") },
     Asset { path: "/live.js", text: include_str!("assets/live.js") },

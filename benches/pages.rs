@@ -69,7 +69,7 @@ fn main() {
         ("style sheet", "/style.css".to_owned()),
         ("small run", format!("/runs/{small}")),
         ("stream", "/".to_owned()),
-        ("review", "/review".to_owned()),
+        ("review", "/inbox".to_owned()),
     ] {
         for askers in ASKERS {
             flood(&server, askers, what, &path);

@@ -72,8 +72,8 @@ fn every_page_fits_and_can_be_read() {
         let (sandbox, pages, browser) = opened(width);
         let run = last_run(&sandbox);
         for (name, path) in [
-            ("stream", "/".to_owned()),
-            ("review", "/review".into()),
+            ("home", "/".to_owned()),
+            ("inbox", "/inbox".into()),
             ("runs", "/runs".into()),
             ("run", format!("/runs/{run}")),
             ("step", format!("/runs/{run}/steps/build")),
@@ -95,9 +95,12 @@ fn every_page_fits_and_can_be_read() {
             let wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth");
             assert!(wide.as_i64().unwrap() <= 0, "{path} is {wide} pixels wider than {width}");
             assert_eq!(browser.run("return document.querySelectorAll('h1').length"), 1, "{path}");
-            let small = "return [...document.querySelectorAll('button')].filter((one) => one.offsetParent && \
-                         one.offsetHeight < 40).length";
-            assert_eq!(browser.run(small), 0, "{path} has buttons that a finger misses");
+            let least = if width == WIDTHS[0] { 44 } else { 24 };
+            let small = format!(
+                "return [...document.querySelectorAll('button')].filter((one) => one.offsetParent && \
+                 one.offsetHeight < {least}).length"
+            );
+            assert_eq!(browser.run(&small), 0, "{path} has buttons that a finger misses");
             let nameless = "return [...document.querySelectorAll('input, select, textarea, button, img, a')].filter((one) => \
                 !(one.labels?.length || one.textContent.trim() || one.alt || one.getAttribute('aria-label'))).length";
             assert_eq!(browser.run(nameless), 0, "{path} has a control without a name");
@@ -121,8 +124,8 @@ fn a_key_of_a_browser_approves_what_is_shown() {
     for width in WIDTHS {
         let (sandbox, pages, browser) = opened(width);
         let run = last_run(&sandbox);
-        let card = format!("{}/review/{run}/1", pages.origin());
-        browser.open(&format!("{}/review", pages.origin()));
+        let card = format!("{}/inbox/{run}/1", pages.origin());
+        browser.open(&format!("{}/inbox", pages.origin()));
         let tall = browser.run("return document.querySelector('.face').offsetHeight").as_i64().unwrap();
         assert!(tall <= 300, "the face of the card is {tall} pixels tall");
         let public = make_key(&browser, &pages);
@@ -144,7 +147,7 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || browser.address().ends_with("/review"));
+        until("it is recorded", || browser.address().ends_with("/inbox"));
         sandbox.until_runs_end();
         until("the card is gone", || browser.text("main").contains("Nothing waits for an answer"));
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
@@ -237,7 +240,7 @@ fn a_high_risk_is_confirmed_by_a_slide() {
     let browser = Browser::start(375);
     browser.open(&pages.another_link());
     make_key(&browser, &pages);
-    browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
+    browser.open(&format!("{}/inbox/{}/1", pages.origin(), last_run(&sandbox)));
     until("it can sign", || browser.is_shown("#answer"));
     browser.click("#answer button[value=yes]");
     until("it is asked", || browser.is_shown("#slide"));
@@ -273,13 +276,13 @@ fn a_draft_stays_as_it_is_unless_it_is_changed() {
     sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
     for (change, sent) in [("", "a\tb"), ("document.querySelector('textarea').value += '!'", "a\tb!")] {
         sandbox.wf(&["run", "draft.md"]).exits(5);
-        browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
+        browser.open(&format!("{}/inbox/{}/1", pages.origin(), last_run(&sandbox)));
         until("it can sign", || browser.is_shown("#answer"));
         browser.run(change);
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || browser.address().ends_with("/review"));
+        until("it is recorded", || browser.address().ends_with("/inbox"));
         sandbox.until_runs_end();
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["steps"][0]["outputs"]["text"], sent);
@@ -294,7 +297,7 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     std::fs::set_permissions(sandbox.at("token.txt"), PermissionsExt::from_mode(0o600)).unwrap();
     sandbox.wf(&["run", "pay.md"]).exits(5);
     let pages = Pages::open_at(&sandbox, "localhost:0");
-    let card = format!("{}/review/{}/1", pages.origin(), last_run(&sandbox));
+    let card = format!("{}/inbox/{}/1", pages.origin(), last_run(&sandbox));
     let browser = Browser::start(375);
     browser.add_authenticator(true);
     browser.open(&pages.another_link());
@@ -310,7 +313,7 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     browser.click("#answer button[value=yes]");
     until("it is asked", || browser.is_shown("#sign"));
     browser.click("#go");
-    until("it is recorded", || browser.address().ends_with("/review"));
+    until("it is recorded", || browser.address().ends_with("/inbox"));
     sandbox.until_runs_end();
     let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
     assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
@@ -349,7 +352,7 @@ fn a_batch_is_selected_from_by_one_of_two_reviewers() {
         browser.open(&pages.another_link());
         let public = make_key(browser, &pages);
         sandbox.wf(&["key", "enrol", name, &public, "--yes"]).exits(0);
-        browser.open(&format!("{}/review", pages.origin()));
+        browser.open(&format!("{}/inbox", pages.origin()));
         until("it can sign", || browser.is_shown("#answer"));
         let bands = "return [...document.querySelectorAll('fieldset')].map((one) => [one.querySelector('legend').textContent, \
                      [...one.querySelectorAll('input')].map((box) => [box.value, box.checked])])";

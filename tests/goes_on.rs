@@ -48,7 +48,7 @@ fn now_ns() -> u128 {
 fn an_answer_on_a_page_lets_the_run_go_on() {
     let (sandbox, phone) = waiting("");
     let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     let yes = pages.signed(&card, r#"{"yes": true}"#, &phone);
     let signed = now_ns();
     let recorded = pages.own_post(&format!("{card}/answer"), &yes);
@@ -67,7 +67,7 @@ fn an_answer_on_a_page_lets_the_run_go_on() {
 fn a_decline_on_a_page_ends_the_run() {
     let (sandbox, phone) = waiting("");
     let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     let no = pages.signed(&card, r#"{"yes": false, "reason": "not today"}"#, &phone);
     assert!(pages.own_post(&format!("{card}/answer"), &no).contains(r#""run_continues":true"#));
     sandbox.until_runs_end();
@@ -78,7 +78,7 @@ fn a_decline_on_a_page_ends_the_run() {
 fn a_run_that_a_person_resumes_waits_for_that() {
     let (sandbox, phone) = waiting("resume: manual\n");
     let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     let yes = pages.signed(&card, r#"{"yes": true}"#, &phone);
     let recorded = pages.own_post(&format!("{card}/answer"), &yes);
     assert!(recorded.contains("wf resume") && recorded.contains("resume: manual"), "{recorded}");

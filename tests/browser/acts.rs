@@ -47,12 +47,12 @@ fn a_run_is_undone_with_one_tap() {
         until("it waits", || browser.text("main").contains("Move it back?"));
         assert!(browser.text("main").contains(&format!("undoes {}", &undone[..8])));
         let undo = browser.address();
-        browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
+        browser.open(&format!("{}/inbox/{}/1", pages.origin(), last_run(&sandbox)));
         until("it can sign", || browser.is_shown("#answer"));
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || browser.address().ends_with("/review"));
+        until("it is recorded", || browser.address().ends_with("/inbox"));
         browser.open(&undo);
         until("the run goes on by itself", || browser.text("h1").contains("succeeded"));
         browser.open(&format!("{}/runs/{undone}", pages.origin()));
@@ -69,7 +69,7 @@ fn a_suggestion_is_a_card_that_starts_a_run() {
         let pages = Pages::open(&sandbox);
         let browser = Browser::start(width);
         browser.open(&pages.another_link());
-        browser.open(&format!("{}/review", pages.origin()));
+        browser.open(&format!("{}/inbox", pages.origin()));
         can_be_used(&browser, width);
         let tall = browser.run("return document.querySelector('.card').offsetHeight").as_i64().unwrap();
         assert!(tall <= 300, "the card is {tall} pixels tall");
@@ -77,13 +77,13 @@ fn a_suggestion_is_a_card_that_starts_a_run() {
         browser.click("form[action='/suggestions/2/dismiss'] button");
         until("one is left", || {
             let left = "return document.querySelectorAll(\"form[action^='/suggestions/']\").length";
-            browser.address().ends_with("/review") && browser.run(left) == json!(2)
+            browser.address().ends_with("/inbox") && browser.run(left) == json!(2)
         });
         browser.click("form[action='/suggestions/1/accept'] button");
         until("its run asks", || {
             browser.address().contains("/runs/") && browser.text("main").contains("Really sort?")
         });
-        browser.open(&format!("{}/review", pages.origin()));
+        browser.open(&format!("{}/inbox", pages.origin()));
         assert!(!browser.is_shown("form[action^='/suggestions/']"));
         assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
     }

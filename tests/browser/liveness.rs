@@ -69,7 +69,7 @@ fn what_is_signed_is_read_from_its_first_line_on_a_small_phone() {
     let (sandbox, pages, browser) = opened(320);
     let public = make_key(&browser, &pages);
     sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
-    browser.open(&format!("{}/review/{}/1", pages.origin(), last_run(&sandbox)));
+    browser.open(&format!("{}/inbox/{}/1", pages.origin(), last_run(&sandbox)));
     until("it can sign", || browser.is_shown("#answer"));
     browser.click("#answer button[value=yes]");
     until("it is asked", || browser.is_shown("#sign"));

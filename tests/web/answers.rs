@@ -40,7 +40,7 @@ fn an_answer_counts_by_its_signature_alone() {
     let phone = Signer::from_bytes(&[7; 32]);
     sandbox.wf(&["run", "release.md"]).exits(5);
     let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     let answer = format!("{card}/answer");
     let yes = pages.signed(&card, r#"{"yes": true, "reason": "looks good"}"#, &phone);
     let refused = |body: &str, why: &str| {
@@ -66,7 +66,7 @@ fn an_answer_counts_by_its_signature_alone() {
 
     // An answer to one run is none to another.
     sandbox.wf(&["run", "release.md"]).exits(5);
-    let second = format!("/review/{}/1/answer", last_run(&sandbox));
+    let second = format!("/inbox/{}/1/answer", last_run(&sandbox));
     let replayed = pages.own_post(&second, &yes);
     assert!(replayed.starts_with("HTTP/1.1 409 ") && replayed.contains("signature rejected"), "{replayed}");
 }
@@ -79,7 +79,7 @@ fn an_answer_says_what_was_chosen_and_a_no_ends_the_run() {
     sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
     sandbox.wf(&["run", "choose.md"]).exits(5);
     let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     pages.shows(&card, &["value=\"red\"", "value=\"blue\""]);
     for wrong in [
         r#"{"yes": true, "choice": "green"}"#,
@@ -96,7 +96,7 @@ fn an_answer_says_what_was_chosen_and_a_no_ends_the_run() {
     assert_eq!(sandbox.read("told.txt"), "blue\n");
 
     sandbox.wf(&["run", "release.md"]).exits(5);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     let no = pages.signed(&card, r#"{"yes": false, "reason": "not today"}"#, &phone);
     assert!(pages.own_post(&format!("{card}/answer"), &no).starts_with("HTTP/1.1 200 "));
     sandbox.until_runs_end();
@@ -110,7 +110,7 @@ fn what_cannot_be_taken_back_is_not_approved_with_the_key_of_a_browser() {
     std::fs::set_permissions(sandbox.at("token.txt"), PermissionsExt::from_mode(0o600)).unwrap();
     sandbox.wf(&["run", "pay.md"]).exits(5);
     let pages = Pages::open(&sandbox);
-    let card = format!("/review/{}/1", last_run(&sandbox));
+    let card = format!("/inbox/{}/1", last_run(&sandbox));
     pages.shows(&card, &["irreversible", "with a <a href=\"/keys\">passkey</a>, or in a terminal"]);
     let phone = Signer::from_bytes(&[7; 32]);
     sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);

@@ -89,7 +89,7 @@ fn an_answer_and_every_event_go_through_a_flood() {
     sandbox.wf(&["run", "release.md"]).exits(5);
     let run = last_run(&sandbox);
     let pages = Pages::open(&sandbox);
-    let paths = ["/", "/review", "/style.css", "/activity"].map(str::to_owned);
+    let paths = ["/", "/inbox", "/style.css", "/activity"].map(str::to_owned);
     let paths = [&paths[..], &[format!("/runs/{run}"), format!("/runs/{run}/steps/build")]].concat();
     let (flood, heard) = (Flood::default(), Mutex::new(Vec::new()));
     let events = pages.connect("/events");
@@ -108,7 +108,7 @@ fn an_answer_and_every_event_go_through_a_flood() {
         });
 
         // A person answers, and the run goes on.
-        let card = format!("/review/{run}/1");
+        let card = format!("/inbox/{run}/1");
         let yes = pages.signed(&card, r#"{"yes": true}"#, &phone);
         let recorded = pages.own_post(&format!("{card}/answer"), &yes);
         assert!(recorded.starts_with("HTTP/1.1 200 "), "{recorded}");

@@ -198,7 +198,7 @@ fn a_browser_undoes_a_run_once_and_answers_what_that_asks() {
     let undo = last_run(&sandbox);
     assert!(began.contains(&format!("location: /runs/{undo}\r\n")) && undo != undone, "{began}");
     pages.shows(&format!("/runs/{undo}"), &["undoes <a", &undone]);
-    until("it asks", || pages.ask("/review").contains("Move it back?"));
+    until("it asks", || pages.ask("/inbox").contains("Move it back?"));
     let again = pages.own_post(&format!("/runs/{undone}/undo"), "");
     assert!(again.starts_with("HTTP/1.1 409 ") && again.contains("is being undone by run"), "{again}");
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);

@@ -10,12 +10,18 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, DayHours, GoalView, HourCell, InboxView, LogTailView,
-        MemoryItemView, MemoryView, Notice, RequestView, RunGraph, RunView, ShownValue, SkillListing,
-        SkillLockView, SkillView, StreamView, TaskView, UpcomingSlot,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, GoalView, HomeView, HourCell,
+        InboxView, LogTailView, MemoryItemView, MemoryView, Notice, RequestView, RunGraph, RunProgress,
+        RunView, SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView, SkillView,
+        TaskView, UpcomingGoal, UpcomingSlot,
     },
 };
-use wf_base::{digest::Sha256Digest, keyword::Keyword, name::RunId, time::Moment};
+use wf_base::{
+    digest::Sha256Digest,
+    keyword::Keyword,
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::{
     connection::ConnectionState,
     goal::ReconciliationPart,
@@ -252,14 +258,23 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let notice = Notice { subject: "goal", text: text(), command: text(), page: None };
     let requests = vec![request(&run)];
     fits(
-        "stream",
+        "home",
         "",
-        &StreamView {
+        &HomeView {
             inbox: InboxView { requests, suggestions: vec![], secrets: vec![], notices: vec![notice] },
-            runs: vec![],
-            goals: vec![],
+            failures: vec![],
+            more_failures: 0,
+            troubled: vec![],
+            running: vec![RunProgress { run: Value::Null, done: 1, total: 2, steps: vec![] }],
+            latest: vec![],
+            day: vec![DayStrip { label: "runs", svg: text(), total: 1, failed: 0 }],
+            upcoming: vec![UpcomingGoal { id: PlanId::parse("mirror").unwrap(), title: text(), at: at() }],
+            goal_count: 1,
         },
     );
+    let hit = SearchHit { title: text(), page: text(), detail: text(), state: None };
+    let group = SearchGroup { name: "Runs", hits: vec![hit], is_cut: false };
+    fits("search", "", &SearchView { text: text(), groups: vec![group] });
     fits_without("run", &["record", "may_operate"], &run_view(&run));
 }
 

@@ -47,20 +47,20 @@ fn a_suggestion_is_started_or_dismissed_in_a_browser() {
     let sandbox = suggesting();
     let pages = Pages::open(&sandbox);
     pages.shows("/", &["2 suggestions wait"]);
-    pages.shows("/review", &["Sort the &lt;inbox&gt;", "It is full.", "sort.md", "folder", "Burn it"]);
+    pages.shows("/inbox", &["Sort the &lt;inbox&gt;", "It is full.", "sort.md", "folder", "Burn it"]);
     pages.shows("/activity", &["suggested to run <code>burn.md</code>: Burn it"]);
     let began = pages.own_post("/suggestions/1/accept", "");
     let run = last_run(&sandbox);
     assert!(began.contains(&format!("location: /runs/{run}\r\n")), "{began}");
-    until("its own request is a card", || pages.ask("/review").contains("Really sort?"));
+    until("its own request is a card", || pages.ask("/inbox").contains("Really sort?"));
     let again = pages.own_post("/suggestions/1/accept", "");
     assert!(again.starts_with("HTTP/1.1 409 ") && again.contains("was accepted before"), "{again}");
-    assert!(pages.own_post("/suggestions/2/dismiss", "").contains("location: /review\r\n"));
+    assert!(pages.own_post("/suggestions/2/dismiss", "").contains("location: /inbox\r\n"));
     assert!(pages.own_post("/suggestions/9/dismiss", "").contains("does not exist"));
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
     until("the run ends", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"succeeded\""));
-    let review = pages.ask("/review");
-    assert!(review.contains("Nothing waits") && !review.contains("Burn it"), "{review}");
+    let inbox = pages.ask("/inbox");
+    assert!(inbox.contains("Nothing waits") && !inbox.contains("Burn it"), "{inbox}");
     pages.shows("/activity", &["suggestion 1 was accepted", "suggestion 2 was dismissed: Burn it"]);
     pages.shows("/audit?kind=suggestion_dismissed", &["browser=true", "suggestion=2"]);
     pages.shows("/audit?kind=suggestion_requested", &["suggestion=1"]);
@@ -73,9 +73,9 @@ fn a_suggestion_whose_plan_is_broken_waits_on() {
     let pages = Pages::open(&sandbox);
     let refused = pages.own_post("/suggestions/2/accept", "");
     assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("wf check"), "{refused}");
-    pages.shows("/review", &["Burn it"]);
+    pages.shows("/inbox", &["Burn it"]);
     let pages = pages.that_may_look();
-    let page = pages.ask("/review");
+    let page = pages.ask("/inbox");
     assert!(page.contains("wf suggestion accept 2") && !page.contains("/suggestions/2/accept"), "{page}");
     assert!(pages.own_post("/suggestions/2/dismiss", "").starts_with("HTTP/1.1 403 "));
 }

@@ -126,5 +126,5 @@ pub use views::{
         ArtifactPage, ArtifactTable, AttemptTable, CheckTable, LeftRow, StepPage, StepSelection, StepTable,
         StepTimes,
     },
-    view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow},
+    view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, RunTally, StepRow},
 };

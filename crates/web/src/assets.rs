@@ -31,8 +31,9 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 9] = [
+pub(crate) const ASSETS: [Asset; 10] = [
     Asset { path: "/style.css", text: STYLE },
+    Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     Asset { path: "/login.js", text: include_str!("assets/login.js") },
     Asset { path: "/page.js", text: include_str!("assets/page.js") },
     Asset { path: "/live.js", text: include_str!("assets/live.js") },
@@ -46,7 +47,11 @@ pub(crate) const ASSETS: [Asset; 9] = [
 /// Returns the addresses of the files.
 pub(crate) fn router() -> Router<Site> {
     ASSETS.into_iter().fold(Router::new(), |router, Asset { path, text }| {
-        let kind = if path == "/style.css" { "text/css" } else { "text/javascript" };
+        let kind = match path.rsplit_once('.') {
+            Some((_, "css")) => "text/css",
+            Some((_, "svg")) => "image/svg+xml",
+            _ => "text/javascript",
+        };
         // Browsers ask each time: a page and its scripts are of one program.
         let headers =
             [(CONTENT_TYPE, format!("{kind}; charset=utf-8")), (CACHE_CONTROL, "no-cache".to_owned())];

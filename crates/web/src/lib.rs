@@ -35,6 +35,7 @@ mod server;
 mod site;
 mod state_mark;
 mod template;
+mod visit;
 
 pub use address::{SiteAddress, SiteAddressError};
 pub use logins::{LinkError, LoginAccess};

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::{Request, State},
@@ -9,32 +9,14 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
 
-use crate::{caller::PageCaller, site::Site};
+use crate::site::Site;
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted;
 
 /// Returns a short text, for requests no page sends.
 pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
     (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
-}
-
-/// Reads a view and returns its page, away from the answering thread; the page of its error if it cannot be read.
-pub(crate) async fn view<T: Serialize>(
-    site: &Site,
-    template: &'static str,
-    read: impl FnOnce(&PageCaller) -> Result<Option<T>, CommandError> + Send + 'static,
-) -> Response {
-    // Older than what is read, never newer: the script of a page asks again for all that came later.
-    let log = site.log.borrow().clone();
-    let templates = Arc::clone(&site.templates);
-    let page = site.read(move |caller| Ok(read(caller)?.map(|view| templates.page(&log, template, &view))));
-    match page.await {
-        Ok(Some(page)) => page,
-        Ok(None) => missing(site),
-        Err(error) => failure(site, &error),
-    }
 }
 
 /// Answers that a page is the one that the browser has, if it is.

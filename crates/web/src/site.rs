@@ -90,6 +90,12 @@ impl Site {
         self.caller.failure_text(failure)
     }
 
+    /// Returns the name of the workspace: that of its folder.
+    pub fn workspace_name(&self) -> String {
+        let root = &self.host().workspace().root;
+        root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
     pub fn caller(&self) -> Arc<PageCaller> {
         Arc::clone(&self.caller)
     }
@@ -163,6 +169,8 @@ impl Site {
             .route("/events", get(pages::events))
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
+            .route("/review", get(pages::inbox::moved))
+            .route("/review/{*rest}", get(pages::inbox::moved))
             .route("/login", get(pages::login::link).post(pages::login::login))
             .merge(assets::router())
             .merge(behind_login)
@@ -183,9 +191,11 @@ impl Site {
     /// Returns the pages with content.
     fn views(&self) -> Router<Self> {
         let pages = Router::new()
-            .route("/", get(pages::run::list_changes))
-            .route("/review", get(pages::review::requests))
-            .route("/review/{run}/{number}", get(pages::review::request))
+            .route("/", get(pages::home::home))
+            .route("/search", get(pages::home::search))
+            .route("/more", get(pages::home::more))
+            .route("/inbox", get(pages::inbox::requests))
+            .route("/inbox/{run}/{number}", get(pages::inbox::request))
             .route("/keys", get(pages::keys::key))
             .route("/runs", get(pages::run::runs))
             .route("/runs/{run}", get(pages::run::run))
@@ -228,8 +238,8 @@ impl Site {
             .merge(operations)
             .route("/goals/{goal}/signature/draft", post(pages::goals::draft))
             .route("/goals/{goal}/signature", post(pages::goals::sign))
-            .route("/review/{run}/{number}/draft", post(pages::review::draft))
-            .route("/review/{run}/{number}/answer", post(pages::review::answer))
+            .route("/inbox/{run}/{number}/draft", post(pages::inbox::draft))
+            .route("/inbox/{run}/{number}/answer", post(pages::inbox::answer))
             .route("/links", post(pages::login::add_link))
             .route("/logout", post(pages::login::logout))
             .layer(from_fn_with_state(self.clone(), limits::limit_posts))

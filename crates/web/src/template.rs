@@ -17,6 +17,7 @@ use crate::{
     assets,
     respond::plain,
     state_mark::{badge, mark},
+    visit::PageFrame,
 };
 use wf_base::{
     digest::Sha256Digest,
@@ -26,10 +27,13 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 22] = [
+pub(crate) const TEMPLATES: [(&str, &str); 25] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
-    ("stream.html", include_str!("templates/stream.html")),
+    ("icons.html", include_str!("templates/shared/icons.html")),
+    ("home.html", include_str!("templates/home.html")),
+    ("search.html", include_str!("templates/search.html")),
+    ("more.html", include_str!("templates/more.html")),
     ("request.html", include_str!("templates/request.html")),
     ("key.html", include_str!("templates/key.html")),
     ("runs.html", include_str!("templates/runs.html")),
@@ -66,6 +70,7 @@ impl PageTemplates {
         environment.add_filter("when", when);
         environment.add_filter("took", took);
         environment.add_filter("file_name", |path: &str| file_name(path).to_owned());
+        environment.add_filter("first_line", |text: &str| text.lines().next().unwrap_or_default().to_owned());
         environment.add_filter("last_lines", last_lines);
         environment.add_filter("short", short);
         environment.add_filter("text", text);
@@ -86,8 +91,9 @@ impl PageTemplates {
 
     /// Returns a page, made from a view that was read when all views had a version. Its tag changes with what it shows,
     /// and not with the version.
-    pub fn page<T: Serialize>(&self, log: &str, template: &str, view: &T) -> Response {
-        let html = match self.html(template, context! { view => Value::from(Serde(view)), log => "" }) {
+    pub fn page<T: Serialize>(&self, log: &str, template: &str, view: &T, frame: &PageFrame) -> Response {
+        let values = context! { view => Value::from(Serde(view)), frame => Value::from(Serde(frame)) };
+        let html = match self.html(template, values) {
             Ok(html) => html,
             Err(error) => return unmade(template, &error),
         };
@@ -101,7 +107,9 @@ impl PageTemplates {
     /// Returns a page saying why another one is not shown. One for a browser not allowed to look has no other links.
     pub fn refusal(&self, status: StatusCode, title: &str, message: &str) -> Response {
         let is_let_in = status != StatusCode::UNAUTHORIZED;
-        self.render(status, "refusal.html", context! { title, message, log => is_let_in.then_some(0) })
+        // It may be sent before anything is read: it has the navigation, and no numbers.
+        let frame = is_let_in.then(|| context! { workspace => "", access => "", waiting => 0, running => 0 });
+        self.render(status, "refusal.html", context! { title, message, frame })
     }
 
     /// Renders a template.

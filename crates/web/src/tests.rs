@@ -101,7 +101,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
     let served = serve();
     for path in [
         "/",
-        "/review",
+        "/inbox",
         "/runs",
         "/runs/1a2b",
         "/goals",
@@ -123,7 +123,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
     assert_eq!(status(&again), "401", "a link works once");
     let pages = [
         "/",
-        "/review",
+        "/inbox",
         "/runs?state=failed",
         "/goals",
         "/activity?q=x&plan=%3C&before=7",
@@ -140,7 +140,7 @@ fn a_link_lets_one_browser_in_and_no_other_request() {
         "/runs/1a2b",
         "/runs/../../etc/passwd",
         "/goals/none",
-        "/review/1/1",
+        "/inbox/1/1",
         "/memory/1",
         "/skills/x",
         "/audit/1",

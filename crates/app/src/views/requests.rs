@@ -20,7 +20,7 @@ use wf_report::{
 use wf_store::{RunFilter, RunState};
 
 /// A request of a run for an approval or an answer, as a card shows it.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RequestView {
     pub run: RunId,
     /// Its number in that run.
@@ -49,7 +49,7 @@ pub struct RequestView {
 }
 
 /// A value of a request.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ShownValue {
     pub name: String,
     /// The value: a text as it is, anything else as JSON.

@@ -1,6 +1,8 @@
+use std::time::Duration;
+
 use serde_json::Value;
 
-use super::state_reader;
+use super::{StateReader, state_reader};
 use crate::{Caller, CommandError};
 use wf_base::{keyword::Keyword, name::PlanId, time::Moment};
 use wf_core::machine::RunOutcome;
@@ -9,6 +11,10 @@ use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader};
 
 /// The runs of a page of the list.
 const PAGE_RUNS: usize = 50;
+
+/// The runs from which the time of the next one is estimated, and the fewest that tell it.
+const USUAL_RUNS: usize = 10;
+const MIN_USUAL_RUNS: usize = 2;
 
 /// A choice of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +59,16 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
     let is_whole = query.has_checks || filter.state.is_some() || query.page > 0;
     let hidden_checks = if is_whole { 0 } else { reader.store().runs().count_checks(since, &filter)? };
     Ok(RunPage { runs: run_documents(&rows), has_more, hidden_checks })
+}
+
+/// Returns the time that runs of a plan take: the median of the last ones that succeeded; `None`: there are too few.
+pub fn usual_duration(reader: &StateReader, plan: &PlanId) -> Result<Option<Duration>, CommandError> {
+    let state = Some(RunState::Ended(RunOutcome::Succeeded));
+    let filter = RunFilter { plan: Some(plan.clone()), state, ..RunFilter::default() };
+    let rows = reader.store().runs().list(USUAL_RUNS, &filter)?;
+    let mut durations: Vec<Duration> = rows.iter().filter_map(RunRow::duration).collect();
+    durations.sort();
+    Ok(durations.get(durations.len() / 2).filter(|_| durations.len() >= MIN_USUAL_RUNS).copied())
 }
 
 /// Returns the filter of the store; `None` if a word of the query is none.

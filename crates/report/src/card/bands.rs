@@ -5,11 +5,20 @@ use serde_json::Value;
 const HIGH: f64 = 0.85;
 const MEDIUM: f64 = 0.5;
 
+/// The keys that name an entry, the most telling first.
+const TITLES: [&str; 6] = ["title", "name", "subject", "file", "path", "id"];
+
+/// The most columns of a table of entries.
+const MAX_COLUMNS: usize = 7;
+
 /// Entries of a list to select from that are equally sure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EntryBand {
     /// The name of the band; absent: no entry of the list says how sure it is.
     pub name: Option<&'static str>,
+    /// The keys of its entries, which make a table of it: what names an entry first, how sure it is last. Empty: some entry is no
+    /// record, or they have too many keys.
+    pub columns: Vec<String>,
     /// Its entries, in the order of the list.
     pub entries: Vec<BandEntry>,
 }
@@ -41,12 +50,28 @@ pub fn entry_bands(list: &[Value]) -> Vec<EntryBand> {
         [None, Some("high confidence"), Some("medium confidence"), Some("low confidence"), Some("novel")];
     let bands = names.into_iter().map(|name| {
         let entries = (1..).zip(list).filter(|(_, value)| band_of(value) == name);
-        EntryBand {
-            name,
-            entries: entries.map(|(position, value)| BandEntry::of(position, value, is_banded)).collect(),
-        }
+        let entries: Vec<BandEntry> =
+            entries.map(|(position, value)| BandEntry::of(position, value, is_banded)).collect();
+        EntryBand { name, columns: columns(&entries), entries }
     });
     bands.filter(|band| !band.entries.is_empty()).collect()
+}
+
+/// Returns the columns of a table of entries. `anomaly` has none: it is shown as a mark.
+fn columns(entries: &[BandEntry]) -> Vec<String> {
+    let Some(records) = entries.iter().map(|entry| entry.value.as_object()).collect::<Option<Vec<_>>>()
+    else {
+        return Vec::new();
+    };
+    let mut columns: Vec<String> = Vec::new();
+    for key in records.into_iter().flat_map(serde_json::Map::keys) {
+        if key != "anomaly" && !columns.contains(key) {
+            columns.push(key.clone());
+        }
+    }
+    let place = |key: &String| TITLES.iter().position(|title| title == key).unwrap_or(TITLES.len());
+    columns.sort_by_key(|key| (key == "confidence", place(key)));
+    if columns.len() > MAX_COLUMNS { Vec::new() } else { columns }
 }
 
 /// Returns the positions of the entries chosen before a person chooses, in their order; `None`: all.

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CardKind, RequestCard, chosen_positions, entry_bands};
 use wf_core::machine::{ApprovalRequest, Artifact};
@@ -120,6 +120,14 @@ fn a_list_is_divided_by_confidence_and_keeps_its_positions() {
     let odd = json!({"confidence": 0.9, "anomaly": true});
     assert_eq!(chosen_positions(&[odd, json!({"confidence": 0.849})]), Some(vec![]));
     assert_eq!(chosen_positions(&[json!("a"), json!({"b": 1})]), None, "nobody says how sure they are");
+    let list = [
+        json!({"confidence": 0.9, "amount": 3, "title": "a"}),
+        json!({"anomaly": true, "id": "b", "confidence": 0.9}),
+    ];
+    assert_eq!(entry_bands(&list)[0].columns, ["title", "id", "amount", "confidence"]);
+    let wide: Value =
+        (0..9).map(|at| (format!("k{at}"), Value::Null)).collect::<serde_json::Map<_, _>>().into();
+    assert_eq!(entry_bands(&[wide])[0].columns, [""; 0]);
     let plain = entry_bands(&[json!("a"), json!("b")]);
     assert_eq!((plain.len(), plain[0].name, plain[0].entries.len()), (1, None, 2));
     assert!(entry_bands(&[]).is_empty());

@@ -10,6 +10,7 @@ mod fold;
 mod mermaid;
 mod plot;
 mod sketch;
+mod strip;
 mod svg;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -20,4 +21,5 @@ pub use fold::{FoldedSketch, fold};
 pub use mermaid::mermaid;
 pub use plot::rounds_plot;
 pub use sketch::{PlanSketch, SketchNode, SketchZone};
+pub use strip::{StripColumn, day_strip};
 pub use svg::{page_svg, svg};

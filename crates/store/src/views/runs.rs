@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::{
-    column::{JsonColumn, MomentColumn, RowColumns, integer},
+    column::{JsonColumn, MomentColumn, RowColumns, WordColumn, integer},
     db::reader::StoreReader,
     error::StoreError,
     events::run_end::RunEndLog,
@@ -15,14 +15,17 @@ use crate::{
     views::{
         rows,
         summary::pruned_row,
-        view::{RunFilter, RunRow, RunState},
+        view::{RunFilter, RunRow, RunState, RunTally},
     },
 };
 use wf_base::{
     name::{AmbiguousRunError, PlanId, RunId, SessionName},
     time::Moment,
 };
-use wf_core::{machine::Standing, undo::UndoRun};
+use wf_core::{
+    machine::{RunOutcome, Standing},
+    undo::UndoRun,
+};
 
 /// An error in finding a run by the text naming it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +96,38 @@ impl RunTable<&StoreReader> {
         let values = (MomentColumn(since), filter.plan.as_ref().map(PlanId::as_str));
         let count: Option<i64> = self.0.query_one(sql, values, |row| row.get(0))?;
         Ok(count.unwrap_or_default().unsigned_abs())
+    }
+
+    /// Returns the latest runs, nested ones too, in whose id, plan, reason, failed step or parameters a text stands, newest
+    /// first. Letters of ASCII are equal in both cases.
+    pub fn search(self, text: &str, limit: usize) -> Result<Vec<RunRow>, StoreError> {
+        self.0.fold_all()?;
+        let sql = format!(
+            "SELECT {} FROM runs
+             WHERE id LIKE ?1 || '%' ESCAPE '\\' OR plan LIKE ?2 ESCAPE '\\' OR reason LIKE ?2 ESCAPE '\\'
+                 OR failed_step LIKE ?2 ESCAPE '\\' OR params LIKE ?2 ESCAPE '\\'
+             ORDER BY key DESC LIMIT ?3",
+            rows::RUN
+        );
+        let text = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        let run_rows: Vec<RunRow> =
+            self.0.all(&sql, (&text, format!("%{text}%"), integer(limit)), rows::run)?;
+        run_rows.into_iter().map(|row| self.with_idle(row)).collect()
+    }
+
+    /// Returns the number of the runs that began since an instant, by parts of a length in milliseconds.
+    pub fn tallies(self, since: Moment, part_ms: i64) -> Result<Vec<RunTally>, StoreError> {
+        self.0.fold_all()?;
+        let sql =
+            "SELECT (created - ?1) / ?2 AS part, outcome, config ->> '$.goal' IS NOT NULL, count(*) FROM runs
+                   WHERE created >= ?1 AND parent IS NULL GROUP BY 1, 2, 3";
+        self.0.all(sql, (MomentColumn(since), part_ms.max(1)), |row| {
+            let outcome: Option<WordColumn<RunOutcome>> = row.get(1)?;
+            let state = outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0));
+            let part = usize::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
+            let count = row.get::<_, i64>(3)?.unsigned_abs();
+            Ok(RunTally { part, state, has_goal: row.get(2)?, count })
+        })
     }
 
     pub fn get(self, run: &RunId) -> Result<RunRow, StoreError> {

@@ -45,6 +45,15 @@ document.addEventListener("click", (event) => {
 showTimes(document);
 setInterval(() => document.visibilityState === "visible" && showTimes(document), 10_000);
 
+// `/` leads to the search, as long as no field has the keys.
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest?.("input, textarea, select, dialog");
+  if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    document.querySelector(".search input").focus();
+  }
+});
+
 // The connection.
 
 const connection = document.getElementById("connection");

@@ -253,7 +253,7 @@ async function answer(button) {
   if (await confirmed(risk)) {
     const record = JSON.parse(await post(`${request}/answer`, await sign(draft, key)));
     if (record.run_continues) {
-      location.assign("/review");
+      location.assign("/inbox");
     } else {
       // More answers are needed, or a person resumes the run, or it cannot be resumed: the text stays readable.
       part("answer").replaceChildren();

@@ -1,8 +1,8 @@
 //! The pages of the audit log, and of the activity in a workspace.
 
-use crate::{logins::LoginAccess, respond, site::Site};
+use crate::{respond, visit::Visit};
 use axum::{
-    extract::{Extension, Path, Query, State},
+    extract::{Path, Query},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -37,33 +37,35 @@ struct VerificationView {
 }
 
 /// The records of the audit log, newest first.
-pub(crate) async fn records(State(site): State<Site>, Query(search): Query<AuditSearch>) -> Response {
-    respond::view(&site, "audit.html", move |caller| {
-        let query = AuditQuery {
-            kind: search.kind.clone(),
-            run: search.run.clone(),
-            text: search.q.clone(),
-            before: search.before,
-        };
-        Ok(Some(AuditView { page: audit_page(caller, &query)?, search }))
-    })
-    .await
+pub(crate) async fn records(visit: Visit, Query(search): Query<AuditSearch>) -> Response {
+    visit
+        .show("audit.html", move |caller| {
+            let query = AuditQuery {
+                kind: search.kind.clone(),
+                run: search.run.clone(),
+                text: search.q.clone(),
+                before: search.before,
+            };
+            Ok(Some(AuditView { page: audit_page(caller, &query)?, search }))
+        })
+        .await
 }
 
 /// A record of the audit log.
-pub(crate) async fn record(State(site): State<Site>, Path(number): Path<String>) -> Response {
+pub(crate) async fn record(visit: Visit, Path(number): Path<String>) -> Response {
     let Ok(number) = number.parse() else {
-        return respond::missing(&site);
+        return respond::missing(&visit.site);
     };
-    respond::view(&site, "audit_record.html", move |caller| audit_record(caller, number)).await
+    visit.show("audit_record.html", move |caller| audit_record(caller, number)).await
 }
 
 /// The verification of the hash chains of both logs.
-pub(crate) async fn verification(State(site): State<Site>) -> Response {
-    respond::view(&site, "audit_verify.html", |caller| {
-        Ok(Some(VerificationView { verification: audit_verification(caller)? }))
-    })
-    .await
+pub(crate) async fn verification(visit: Visit) -> Response {
+    visit
+        .show("audit_verify.html", |caller| {
+            Ok(Some(VerificationView { verification: audit_verification(caller)? }))
+        })
+        .await
 }
 
 /// The search in the activity, as the address of its page has it.
@@ -88,20 +90,17 @@ struct ActivityView {
 }
 
 /// The sentences about what was done, newest first.
-pub(crate) async fn activity(
-    State(site): State<Site>,
-    Extension(access): Extension<LoginAccess>,
-    Query(search): Query<ActivitySearch>,
-) -> Response {
-    let may_operate = access >= LoginAccess::Operate;
-    respond::view(&site, "activity.html", move |caller| {
-        let query = ActivityQuery {
-            text: search.q.clone(),
-            plan: search.plan.clone(),
-            person: search.person.clone(),
-            before: search.before,
-        };
-        Ok(Some(ActivityView { page: activity_page(caller, &query)?, search, may_operate }))
-    })
-    .await
+pub(crate) async fn activity(visit: Visit, Query(search): Query<ActivitySearch>) -> Response {
+    let may_operate = visit.may_operate();
+    visit
+        .show("activity.html", move |caller| {
+            let query = ActivityQuery {
+                text: search.q.clone(),
+                plan: search.plan.clone(),
+                person: search.person.clone(),
+                before: search.before,
+            };
+            Ok(Some(ActivityView { page: activity_page(caller, &query)?, search, may_operate }))
+        })
+        .await
 }

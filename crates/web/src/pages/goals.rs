@@ -1,7 +1,7 @@
-use crate::{logins::LoginAccess, respond, site::Site};
+use crate::{respond, site::Site, visit::Visit};
 use axum::{
     Json,
-    extract::{Extension, Form, Path, Query, State},
+    extract::{Form, Path, Query, State},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -46,27 +46,28 @@ pub(crate) struct PauseForm {
 }
 
 /// The goals of a workspace.
-pub(crate) async fn goals(State(site): State<Site>) -> Response {
-    respond::view(&site, "goals.html", |caller| {
-        let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
-        Ok(Some(GoalsView { goals }))
-    })
-    .await
+pub(crate) async fn goals(visit: Visit) -> Response {
+    visit
+        .show("goals.html", |caller| {
+            let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
+            Ok(Some(GoalsView { goals }))
+        })
+        .await
 }
 
 /// A goal, with its slots.
 pub(crate) async fn goal(
-    State(site): State<Site>,
-    Extension(access): Extension<LoginAccess>,
+    visit: Visit,
     Path(goal): Path<String>,
     Query(query): Query<CalendarQuery>,
 ) -> Response {
-    let may_operate = access >= LoginAccess::Operate;
-    respond::view(&site, "goal.html", move |caller| {
-        let shown = goal_view(caller, &goal, &query.month)?;
-        Ok(shown.map(|shown| OperatedGoal { shown, may_operate }))
-    })
-    .await
+    let may_operate = visit.may_operate();
+    visit
+        .show("goal.html", move |caller| {
+            let shown = goal_view(caller, &goal, &query.month)?;
+            Ok(shown.map(|shown| OperatedGoal { shown, may_operate }))
+        })
+        .await
 }
 
 /// Pauses a goal.
@@ -141,5 +142,5 @@ pub(crate) async fn post_acceptance(State(site): State<Site>, Path(number): Path
 /// Dismisses a suggestion.
 pub(crate) async fn post_dismissal(State(site): State<Site>, Path(number): Path<u32>) -> Response {
     let done = site.change(move |caller| dismiss_suggestion(caller, number, ActOrigin::Browser)).await;
-    respond::done(&site, done.map(|_| "/review".to_owned()))
+    respond::done(&site, done.map(|_| "/inbox".to_owned()))
 }

@@ -1,8 +1,8 @@
-use axum::{extract::State, response::Response};
+use axum::response::Response;
 
-use crate::{respond, site::Site};
+use crate::visit::Visit;
 
 /// The keys of the browser, which the browser and its device alone have.
-pub(crate) async fn key(State(site): State<Site>) -> Response {
-    respond::view(&site, "key.html", |_| Ok(Some(()))).await
+pub(crate) async fn key(visit: Visit) -> Response {
+    visit.show("key.html", |_| Ok(Some(()))).await
 }

@@ -1,6 +1,6 @@
-use crate::{respond, site::Site};
+use crate::visit::Visit;
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, Query},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -20,16 +20,17 @@ struct FoundMemory {
 }
 
 /// The memory of a workspace.
-pub(crate) async fn memory(State(site): State<Site>, Query(search): Query<MemorySearch>) -> Response {
-    respond::view(&site, "memory.html", move |caller| {
-        Ok(Some(FoundMemory { memory: memory_view(caller, &search.q)?, q: search.q }))
-    })
-    .await
+pub(crate) async fn memory(visit: Visit, Query(search): Query<MemorySearch>) -> Response {
+    visit
+        .show("memory.html", move |caller| {
+            Ok(Some(FoundMemory { memory: memory_view(caller, &search.q)?, q: search.q }))
+        })
+        .await
 }
 
 /// A record of memory, explained.
-pub(crate) async fn item(State(site): State<Site>, Path(item): Path<String>) -> Response {
-    respond::view(&site, "memory_item.html", move |caller| memory_item_view(caller, &item)).await
+pub(crate) async fn item(visit: Visit, Path(item): Path<String>) -> Response {
+    visit.show("memory_item.html", move |caller| memory_item_view(caller, &item)).await
 }
 
 #[derive(Serialize)]
@@ -38,12 +39,11 @@ struct SkillsView {
 }
 
 /// The skills of a workspace and of its user.
-pub(crate) async fn skills(State(site): State<Site>) -> Response {
-    respond::view(&site, "skills.html", |caller| Ok(Some(SkillsView { skills: skill_listings(caller)? })))
-        .await
+pub(crate) async fn skills(visit: Visit) -> Response {
+    visit.show("skills.html", |caller| Ok(Some(SkillsView { skills: skill_listings(caller)? }))).await
 }
 
 /// A skill, with its lock and its files.
-pub(crate) async fn skill(State(site): State<Site>, Path(skill): Path<String>) -> Response {
-    respond::view(&site, "skill.html", move |caller| skill_view(caller, &skill)).await
+pub(crate) async fn skill(visit: Visit, Path(skill): Path<String>) -> Response {
+    visit.show("skill.html", move |caller| skill_view(caller, &skill)).await
 }

@@ -1,17 +1,18 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** reading a page changes nothing. Only [`review`] and [`goals`] record signed answers, and [`goals`],
+//! **Invariant:** reading a page changes nothing. Only [`inbox`] and [`goals`] record signed answers, and [`goals`],
 //! [`run`] and [`secrets`] the requests of a browser allowed to operate, and its secrets.
 
 pub(crate) mod audit;
 pub(crate) mod files;
 pub(crate) mod goals;
+pub(crate) mod home;
+pub(crate) mod inbox;
 pub(crate) mod keys;
 pub(crate) mod log;
 pub(crate) mod login;
 pub(crate) mod memory;
 pub(crate) mod metrics;
-pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod secrets;
 

@@ -1,6 +1,6 @@
-use crate::{caller::PageCaller, logins::LoginAccess, respond, site::Site};
+use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
 use axum::{
-    extract::{Extension, Path, Query, State},
+    extract::{Path, Query, State},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use wf_app::{
     undo::request_undo,
     views::{
         RunPage, RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader,
-        run_view, state_reader, stream_view, task_view,
+        run_view, state_reader, task_view,
     },
 };
 use wf_base::name::RunId;
@@ -37,22 +37,18 @@ struct OperatedRun {
     may_operate: bool,
 }
 
-pub(crate) async fn run(
-    State(site): State<Site>,
-    Extension(access): Extension<LoginAccess>,
-    Path(run): Path<String>,
-    Query(query): Query<TasksQuery>,
-) -> Response {
-    let now = site.host().now();
-    let may_operate = access >= LoginAccess::Operate;
-    respond::view(&site, "run.html", move |caller| {
-        let Some((reader, run)) = run_reader(caller, &run)? else {
-            return Ok(None);
-        };
-        let filter = StepFilter::of(&query.state, query.page, query.open);
-        Ok(Some(OperatedRun { shown: run_view(&reader, &run, filter, now)?, may_operate }))
-    })
-    .await
+pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TasksQuery>) -> Response {
+    let now = visit.site.host().now();
+    let may_operate = visit.may_operate();
+    visit
+        .show("run.html", move |caller| {
+            let Some((reader, run)) = run_reader(caller, &run)? else {
+                return Ok(None);
+            };
+            let filter = StepFilter::of(&query.state, query.page, query.open);
+            Ok(Some(OperatedRun { shown: run_view(&reader, &run, filter, now)?, may_operate }))
+        })
+        .await
 }
 
 /// Undoes a run, and leads to the run that does it.
@@ -112,36 +108,33 @@ struct DiffView {
 
 /// The differences between a run and another one.
 pub(crate) async fn diff(
-    State(site): State<Site>,
+    visit: Visit,
     Path(run): Path<String>,
     Query(DiffQuery { with }): Query<DiffQuery>,
 ) -> Response {
-    respond::view(&site, "diff.html", move |caller| {
-        let Some((reader, run)) = run_reader(caller, &run)? else {
-            return Ok(None);
-        };
-        let other = if with.is_empty() { run_before(&reader, &run)? } else { find_run(&reader, &with)? };
-        let diff = other.map(|other| run_diff_of(&reader, &other, &run)).transpose()?;
-        let diff = diff.map(|diff| diff.document());
-        Ok(Some(DiffView { run: run.to_string(), with, diff }))
-    })
-    .await
+    visit
+        .show("diff.html", move |caller| {
+            let Some((reader, run)) = run_reader(caller, &run)? else {
+                return Ok(None);
+            };
+            let other = if with.is_empty() { run_before(&reader, &run)? } else { find_run(&reader, &with)? };
+            let diff = other.map(|other| run_diff_of(&reader, &other, &run)).transpose()?;
+            let diff = diff.map(|diff| diff.document());
+            Ok(Some(DiffView { run: run.to_string(), with, diff }))
+        })
+        .await
 }
 
 /// A task of a run: its attempts, checks and output.
-pub(crate) async fn step(State(site): State<Site>, Path((run, task)): Path<(String, String)>) -> Response {
-    respond::view(&site, "step.html", move |caller| {
-        let Some((reader, run)) = run_reader(caller, &run)? else {
-            return Ok(None);
-        };
-        task_view(&reader, &run, &task)
-    })
-    .await
-}
-
-/// The overview: the latest runs, the goals, and the requests waiting for people.
-pub(crate) async fn list_changes(State(site): State<Site>) -> Response {
-    respond::view(&site, "stream.html", |caller| stream_view(caller).map(Some)).await
+pub(crate) async fn step(visit: Visit, Path((run, task)): Path<(String, String)>) -> Response {
+    visit
+        .show("step.html", move |caller| {
+            let Some((reader, run)) = run_reader(caller, &run)? else {
+                return Ok(None);
+            };
+            task_view(&reader, &run, &task)
+        })
+        .await
 }
 
 /// The filter of the list, as the address has it.
@@ -173,13 +166,14 @@ struct RunsView {
 }
 
 /// The runs of a workspace, newest first.
-pub(crate) async fn runs(State(site): State<Site>, Query(query): Query<RunsQuery>) -> Response {
-    respond::view(&site, "runs.html", move |caller| {
-        let RunsQuery { plan, state, checks, page } = query;
-        let has_checks = checks == "all";
-        let run_query = RunQuery { plan: plan.clone(), state: state.clone(), has_checks, page };
-        let RunPage { runs, has_more, hidden_checks } = run_page(caller, &run_query)?;
-        Ok(Some(RunsView { runs, plan, state, has_checks, hidden_checks, page, has_more }))
-    })
-    .await
+pub(crate) async fn runs(visit: Visit, Query(query): Query<RunsQuery>) -> Response {
+    visit
+        .show("runs.html", move |caller| {
+            let RunsQuery { plan, state, checks, page } = query;
+            let has_checks = checks == "all";
+            let run_query = RunQuery { plan: plan.clone(), state: state.clone(), has_checks, page };
+            let RunPage { runs, has_more, hidden_checks } = run_page(caller, &run_query)?;
+            Ok(Some(RunsView { runs, plan, state, has_checks, hidden_checks, page, has_more }))
+        })
+        .await
 }

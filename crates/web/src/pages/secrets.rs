@@ -1,7 +1,7 @@
-use crate::{logins::LoginAccess, respond, site::Site};
+use crate::{respond, site::Site, visit::Visit};
 use axum::{
     Json,
-    extract::{Extension, Form, Path, State, rejection::FormRejection},
+    extract::{Form, Path, State, rejection::FormRejection},
     http::{
         StatusCode,
         header::{ACCEPT, HeaderMap, LOCATION},
@@ -39,12 +39,13 @@ pub(crate) struct SecretAddress {
 }
 
 /// The secrets awaited by setups.
-pub(crate) async fn secrets(State(site): State<Site>, Extension(access): Extension<LoginAccess>) -> Response {
-    let may_operate = access >= LoginAccess::Operate;
-    respond::view(&site, "secrets.html", move |caller| {
-        Ok(Some(SecretsView { secrets: waiting_secrets(caller), may_operate }))
-    })
-    .await
+pub(crate) async fn secrets(visit: Visit) -> Response {
+    let may_operate = visit.may_operate();
+    visit
+        .show("secrets.html", move |caller| {
+            Ok(Some(SecretsView { secrets: waiting_secrets(caller), may_operate }))
+        })
+        .await
 }
 
 /// Hands a secret over to the setup waiting for it. No answer has the secret in it.
@@ -96,9 +97,10 @@ struct ConnectionsView {
 }
 
 /// The accounts at services.
-pub(crate) async fn connections(State(site): State<Site>) -> Response {
-    respond::view(&site, "connections.html", |caller| {
-        Ok(Some(ConnectionsView { connections: connection_views(caller)? }))
-    })
-    .await
+pub(crate) async fn connections(visit: Visit) -> Response {
+    visit
+        .show("connections.html", |caller| {
+            Ok(Some(ConnectionsView { connections: connection_views(caller)? }))
+        })
+        .await
 }

@@ -15,7 +15,7 @@ const ELEMENTS: [&str; 13] =
     ["ul", "ol", "li", "dl", "table", "tr", "td", "p", "form", "section", "article", "details", "figure"];
 
 /// The templates without a view: what others are made of, and the page of a refusal.
-const WITHOUT_VIEW: [&str; 3] = ["base.html", "parts.html", "refusal.html"];
+const WITHOUT_VIEW: [&str; 4] = ["base.html", "icons.html", "parts.html", "refusal.html"];
 
 fn sample(template: &str) -> Value {
     resolve(&read(template.trim_end_matches(".html")), &read)
@@ -27,9 +27,14 @@ fn read(name: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The frame of each page.
+fn frame() -> minijinja::Value {
+    context! { workspace => HOSTILE, access => "look", waiting => 2, running => 1 }
+}
+
 /// Renders a page, and checks what is true of each.
 fn render(templates: &PageTemplates, template: &str, view: &Value, lookups: &Arc<KeyLookups>) -> String {
-    let values = context! { view => traced(view, "view", lookups), log => "7" };
+    let values = context! { view => traced(view, "view", lookups), frame => frame() };
     let html = templates.html(template, values);
     let html = html.unwrap_or_else(|error| panic!("{template}: {error:#}\n{view:#}"));
     for element in ELEMENTS {
@@ -68,10 +73,10 @@ fn every_template_renders_every_shape_of_its_view() {
 #[test]
 fn a_refusal_shows_its_reason_and_no_markup() {
     let templates = PageTemplates::new();
-    for log in [Some("7"), None] {
+    for frame in [Some(frame()), None] {
         for text in [HOSTILE, "", "reason"] {
             let html =
-                templates.html("refusal.html", context! { title => text, message => text, log }).unwrap();
+                templates.html("refusal.html", context! { title => text, message => text, frame }).unwrap();
             assert!(!html.contains("<script>alert") && html.contains("<h1>"), "{html}");
         }
     }

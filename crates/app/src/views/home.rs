@@ -1,0 +1,196 @@
+//! The home page: what waits for people, what is wrong, what runs, what a day looked like, and what comes next.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    GoalListing, InboxView, StateReader, goals::goal_listings_of, inbox_view, run_documents, runs,
+    state_reader,
+};
+use crate::{Caller, CommandError};
+use wf_base::{name::PlanId, time::Moment};
+use wf_core::machine::RunOutcome;
+use wf_report::{
+    draw::{StripColumn, day_strip},
+    record::RunLifecycle,
+};
+use wf_store::{RunFilter, RunOwner, RunRow, RunState, RunTally};
+
+/// The latest runs of the page, and those among which a failure is looked for.
+const LATEST_RUNS: usize = 8;
+const SEARCHED_RUNS: usize = 300;
+
+/// The time for which a failure is shown that no later run of its plan made good.
+const FAILURE_TIME: Duration = Duration::from_hours(24 * 7);
+
+/// The most failures, and the most times to come.
+const MAX_ROWS: usize = 5;
+
+/// The parts of a day, and the length of each in milliseconds.
+const DAY_PARTS: usize = 96;
+const PART_MS: i64 = 15 * 60 * 1000;
+
+/// The home page of a workspace.
+#[derive(Debug, Serialize)]
+pub struct HomeView {
+    /// All that waits for people.
+    #[serde(flatten)]
+    pub inbox: InboxView,
+    /// The last runs of their plans, which failed.
+    pub failures: Vec<Value>,
+    pub more_failures: usize,
+    /// The goals that are broken, blocked, paused or not kept.
+    pub troubled: Vec<Value>,
+    pub running: Vec<RunProgress>,
+    /// The latest runs that are part of no other, newest first.
+    pub latest: Vec<Value>,
+    pub day: Vec<DayStrip>,
+    pub upcoming: Vec<UpcomingGoal>,
+    pub goal_count: usize,
+}
+
+/// A run that a process works on, and how far it has come.
+#[derive(Debug, Serialize)]
+pub struct RunProgress {
+    pub run: Value,
+    /// The steps that have ended.
+    pub done: usize,
+    /// The steps of its plan.
+    pub total: usize,
+    /// The steps that run.
+    pub steps: Vec<String>,
+}
+
+/// The runs of the last day as a picture.
+#[derive(Debug, Serialize)]
+pub struct DayStrip {
+    pub label: &'static str,
+    pub svg: String,
+    /// The numbers of runs, and of those that failed.
+    pub total: u64,
+    pub failed: u64,
+}
+
+/// The next time of a goal.
+#[derive(Debug, Serialize)]
+pub struct UpcomingGoal {
+    pub id: PlanId,
+    pub title: String,
+    pub at: Moment,
+}
+
+/// Returns the home page of a workspace.
+pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
+    let reader = state_reader(caller)?;
+    let now = caller.host().now();
+    let goals = goal_listings_of(caller, reader.as_ref().map(StateReader::store))?;
+    let mut view = HomeView {
+        inbox: inbox_view(caller, reader.as_ref())?,
+        failures: Vec::new(),
+        more_failures: 0,
+        troubled: goals.iter().map(GoalListing::json).filter(is_troubled).collect(),
+        running: Vec::new(),
+        latest: Vec::new(),
+        day: Vec::new(),
+        upcoming: upcoming_goals(&goals),
+        goal_count: goals.len(),
+    };
+    let Some(reader) = &reader else {
+        return Ok(view);
+    };
+    let filter = RunFilter { no_checks: true, ..RunFilter::default() };
+    let rows = runs::with_owners(reader.store(), reader.store().runs().list(SEARCHED_RUNS, &filter)?)?;
+    let mut failures = unmended_failures(&rows, now);
+    view.more_failures = failures.len().saturating_sub(MAX_ROWS);
+    failures.truncate(MAX_ROWS);
+    view.failures = run_documents(&failures);
+    view.latest = run_documents(rows.get(..LATEST_RUNS.min(rows.len())).unwrap_or_default());
+    let running = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
+    let running = runs::with_owners(reader.store(), reader.store().runs().list(usize::MAX, &running)?)?;
+    let is_running =
+        |(row, owner): &&(RunRow, Option<RunOwner>)| RunLifecycle::of(row, *owner) == RunLifecycle::Running;
+    view.running =
+        running.iter().filter(is_running).map(|run| run_progress(reader, run)).collect::<Result<_, _>>()?;
+    let since = Moment::from_millis((now.millis() / PART_MS + 1) * PART_MS - PART_MS * DAY_PARTS as i64);
+    view.day = day_strips(since, &reader.store().runs().tallies(since, PART_MS)?);
+    Ok(view)
+}
+
+/// True if a goal is not kept, or may not be.
+fn is_troubled(goal: &Value) -> bool {
+    let is_kept = matches!(goal["health"].as_str(), None | Some("holds" | "repaired"));
+    !is_kept || !goal["broken"].is_null() || !goal["paused"].is_null() || !goal["waits"].is_null()
+}
+
+/// Returns the failed runs after which no run of the same plan ended otherwise, newest first.
+fn unmended_failures(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> Vec<(RunRow, Option<RunOwner>)> {
+    let mut plans = BTreeSet::new();
+    let last_of_plans = rows.iter().filter(|(row, _)| row.ended.is_some() && plans.insert(&row.plan));
+    let failed = last_of_plans.filter(|(row, _)| {
+        let is_failure = matches!(row.state, RunState::Ended(RunOutcome::Failed | RunOutcome::Abandoned));
+        is_failure && row.ended.is_some_and(|ended| now.since(ended) <= FAILURE_TIME)
+    });
+    failed.cloned().collect()
+}
+
+/// Returns how far a run has come.
+fn run_progress(reader: &StateReader, run: &(RunRow, Option<RunOwner>)) -> Result<RunProgress, CommandError> {
+    let times = reader.store().steps().times(&run.0.id)?;
+    let total = reader.plan(&run.0.id)?.map_or(times.len(), |plan| plan.steps().len());
+    let under_way = times.iter().filter(|step| step.started.is_some() && step.ended.is_none());
+    Ok(RunProgress {
+        run: run_documents(std::slice::from_ref(run)).pop().unwrap_or_default(),
+        done: times.iter().filter(|step| step.ended.is_some()).count().min(total),
+        total,
+        steps: under_way.map(|step| step.step.to_string()).collect(),
+    })
+}
+
+/// Returns a strip of the runs of people and jobs, and one of those of goals, as far as there are any.
+fn day_strips(since: Moment, tallies: &[RunTally]) -> Vec<DayStrip> {
+    let strip = |label: &'static str, has_goal: bool| {
+        let mut columns: Vec<(String, StripColumn)> =
+            (0..DAY_PARTS).map(|part| (part_name(since, part), StripColumn::default())).collect();
+        let (mut total, mut failed) = (0, 0);
+        for tally in tallies.iter().filter(|tally| tally.has_goal == has_goal) {
+            let Some((_, column)) = columns.get_mut(tally.part) else {
+                continue;
+            };
+            total += tally.count;
+            match tally.state {
+                RunState::Ended(RunOutcome::Succeeded) => column.succeeded += tally.count,
+                RunState::Ended(RunOutcome::Failed) => {
+                    column.failed += tally.count;
+                    failed += tally.count;
+                }
+                RunState::Ended(_) => column.cancelled += tally.count,
+                RunState::Running => column.running += tally.count,
+            }
+        }
+        Some(DayStrip { label, svg: day_strip(label, &columns)?, total, failed })
+    };
+    [strip("Runs of people and jobs", false), strip("Runs of goals", true)].into_iter().flatten().collect()
+}
+
+/// Returns the name of a part of a day: when it begins, in UTC.
+fn part_name(since: Moment, part: usize) -> String {
+    let at =
+        since.after(Duration::from_millis(PART_MS.unsigned_abs()) * u32::try_from(part).unwrap_or_default());
+    format!("{} UTC", wf_base::units::moment(at))
+}
+
+/// Returns the goals that are due next.
+fn upcoming_goals(goals: &[GoalListing]) -> Vec<UpcomingGoal> {
+    let upcoming = goals.iter().filter_map(|listing| {
+        let goal = listing.file.goal.as_ref().ok()?;
+        let is_paused = listing.row.as_ref().is_some_and(|row| row.paused.is_some());
+        let at = listing.next.filter(|_| !is_paused && listing.blocked.is_none())?;
+        Some(UpcomingGoal { id: goal.id.clone(), title: goal.title.clone().unwrap_or_default(), at })
+    });
+    let mut upcoming: Vec<UpcomingGoal> = upcoming.collect();
+    upcoming.sort_by(|one, other| one.at.cmp(&other.at).then_with(|| one.id.cmp(&other.id)));
+    upcoming.truncate(MAX_ROWS);
+    upcoming
+}

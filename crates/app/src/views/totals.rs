@@ -1,0 +1,27 @@
+//! The numbers of a workspace that each page has in its navigation.
+
+use serde::Serialize;
+
+use super::state_reader;
+use crate::{Caller, CommandError};
+use wf_store::{RunFilter, RunState};
+
+/// The numbers of a workspace.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct WorkspaceTotals {
+    /// The requests of runs that wait for people.
+    pub waiting: u64,
+    /// The runs that have not ended, without those that are part of another one.
+    pub running: u64,
+}
+
+/// Counts what waits and what runs.
+pub fn workspace_totals(caller: &dyn Caller) -> Result<WorkspaceTotals, CommandError> {
+    let Some(reader) = state_reader(caller)? else {
+        return Ok(WorkspaceTotals::default());
+    };
+    let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
+    let rows = reader.store().runs().list(usize::MAX, &filter)?;
+    let waiting = rows.iter().map(|row| u64::from(row.pending_approvals)).sum();
+    Ok(WorkspaceTotals { waiting, running: rows.len() as u64 })
+}

@@ -1,0 +1,103 @@
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{StatusCode, Uri},
+    response::{IntoResponse, Redirect, Response},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{respond, site::Site, visit::Visit};
+use wf_app::{
+    approve::{RemoteAnswer, RequestName, draft_answer},
+    resumption::answer_and_resume,
+    views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader},
+};
+use wf_base::name::RunId;
+
+/// The part of an address naming a request.
+#[derive(Deserialize)]
+pub(crate) struct RequestAddress {
+    run: String,
+    number: u32,
+}
+
+impl From<RequestAddress> for RequestName {
+    fn from(address: RequestAddress) -> Self {
+        Self { run: RunId::from_stored(address.run), number: address.number }
+    }
+}
+
+/// A request, among all that wait.
+#[derive(Default, Serialize)]
+struct InboxPage {
+    /// The one that is shown as a card.
+    request: Option<RequestView>,
+    waiting: Vec<RequestView>,
+    suggestions: Vec<SuggestionRecord>,
+    may_operate: bool,
+}
+
+/// The next request to answer, among all that wait, and the suggestions.
+pub(crate) async fn requests(visit: Visit) -> Response {
+    let may_operate = visit.may_operate();
+    visit
+        .show("request.html", move |caller| {
+            let Some(reader) = state_reader(caller)? else {
+                return Ok(Some(InboxPage::default()));
+            };
+            let waiting = open_requests(&reader)?;
+            let suggestions = open_suggestions(&reader)?;
+            Ok(Some(InboxPage { request: waiting.first().cloned(), waiting, suggestions, may_operate }))
+        })
+        .await
+}
+
+pub(crate) async fn request(visit: Visit, Path(name): Path<RequestAddress>) -> Response {
+    visit
+        .show("request.html", move |caller| {
+            let Some(reader) = state_reader(caller)? else {
+                return Ok(None);
+            };
+            let waiting = open_requests(&reader)?;
+            let is_named =
+                |request: &&RequestView| request.run.as_str() == name.run && request.number == name.number;
+            let request = waiting.iter().find(is_named).cloned();
+            Ok(request.map(|request| InboxPage { request: Some(request), waiting, ..InboxPage::default() }))
+        })
+        .await
+}
+
+/// Drafts an answer: the text a browser signs.
+pub(crate) async fn draft(
+    State(site): State<Site>,
+    Path(name): Path<RequestAddress>,
+    body: String,
+) -> Response {
+    let Ok(answer) = serde_json::from_str::<RemoteAnswer>(&body) else {
+        return respond::plain(StatusCode::BAD_REQUEST, "this is no answer\n");
+    };
+    let drafted = site.change(move |caller| draft_answer(caller, &name.into(), &answer)).await;
+    match drafted {
+        Ok(draft) => Json(draft).into_response(),
+        Err(error) => respond::uncounted(&site, &error),
+    }
+}
+
+/// Records a signed answer.
+pub(crate) async fn answer(
+    State(site): State<Site>,
+    Path(name): Path<RequestAddress>,
+    body: String,
+) -> Response {
+    let recorded = site.change(move |caller| answer_and_resume(caller, &name.into(), &body)).await;
+    match recorded {
+        Ok(record) => Json(record).into_response(),
+        Err(error) => respond::uncounted(&site, &error),
+    }
+}
+
+/// Leads from an address of earlier versions to the page that has its place.
+pub(crate) async fn moved(uri: Uri) -> Response {
+    let page = uri.path().strip_prefix("/review").unwrap_or_default();
+    Redirect::permanent(&format!("/inbox{page}")).into_response()
+}

@@ -1,0 +1,93 @@
+//! A request for a page by a browser that was let in: what a page needs to know of who reads it.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+    http::{
+        StatusCode,
+        header::{ACCEPT, HeaderMap},
+        request::Parts,
+    },
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+
+use crate::{caller::PageCaller, logins::LoginAccess, respond, site::Site};
+use wf_app::{
+    CommandError,
+    views::{WorkspaceTotals, workspace_totals},
+};
+
+/// A request for a page.
+pub(crate) struct Visit {
+    pub site: Site,
+    /// The access of its browser.
+    pub access: LoginAccess,
+    /// True if it asks for the view itself, and for no page made of it.
+    wants_json: bool,
+}
+
+impl FromRequestParts<Site> for Visit {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Response> {
+        let State(site) =
+            State::<Site>::from_request_parts(parts, site).await.unwrap_or_else(|never| match never {});
+        match parts.extensions.get() {
+            Some(access) => Ok(Self { access: *access, wants_json: wants_json(&parts.headers), site }),
+            None => Err(respond::plain(StatusCode::UNAUTHORIZED, "this browser may not look yet\n")),
+        }
+    }
+}
+
+/// True if a request prefers JSON: a browser names HTML, too.
+fn wants_json(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepts.contains("application/json") && !accepts.contains("text/html")
+}
+
+/// The frame of a page: its navigation, with what a browser may do.
+#[derive(Debug, Serialize)]
+pub(crate) struct PageFrame {
+    /// The name of the workspace.
+    workspace: String,
+    access: LoginAccess,
+    #[serde(flatten)]
+    totals: WorkspaceTotals,
+}
+
+impl Visit {
+    /// True if its browser may operate.
+    pub fn may_operate(&self) -> bool {
+        self.access >= LoginAccess::Operate
+    }
+
+    /// Reads a view and returns its page, away from the answering thread; the page of its error if it cannot be read.
+    pub async fn show<T: Serialize>(
+        &self,
+        template: &'static str,
+        read: impl FnOnce(&PageCaller) -> Result<Option<T>, CommandError> + Send + 'static,
+    ) -> Response {
+        // Older than what is read, never newer: the script of a page asks again for all that came later.
+        let log = self.site.log.borrow().clone();
+        let templates = Arc::clone(&self.site.templates);
+        let (workspace, access, wants_json) = (self.site.workspace_name(), self.access, self.wants_json);
+        let page = self.site.read(move |caller| {
+            let Some(view) = read(caller)? else {
+                return Ok(None);
+            };
+            if wants_json {
+                return Ok(Some(Json(view).into_response()));
+            }
+            let frame = PageFrame { workspace, access, totals: workspace_totals(caller)? };
+            Ok(Some(templates.page(&log, template, &view, &frame)))
+        });
+        match page.await {
+            Ok(Some(page)) => page,
+            Ok(None) => respond::missing(&self.site),
+            Err(error) => respond::failure(&self.site, &error),
+        }
+    }
+}

@@ -21,6 +21,7 @@ use wf_app::{
     run_worktree::{BroughtProducts, RunWorktree},
     session::{open_run_session, prune},
     trace::{is_traced, send_trace},
+    views::{StateReader, usual_duration},
     watch::AuditedSession,
 };
 use wf_base::{
@@ -112,7 +113,11 @@ pub fn observer(ui: &Ui, loaded: &LoadedPlan, output: &OutputArgs) -> Box<dyn Ru
         observer.add(PlainPrinter::new(ui.err(), ui.verbosity, board));
     } else if is_live(ui) {
         let Terminal { width, height, .. } = ui.terminal;
-        let screen = TerminalInfo { width, height, color: ui.colors(), steps: loaded.plan.steps().len() };
+        // An estimate is a favour: without a state there is none.
+        let reader = StateReader::open_if_any(&loaded.workspace).ok().flatten();
+        let usual = reader.and_then(|reader| usual_duration(&reader, loaded.plan.id()).ok().flatten());
+        let steps = loaded.plan.steps().len();
+        let screen = TerminalInfo { width, height, color: ui.colors(), steps, usual };
         observer.add(LiveView::new(std::io::stdout(), screen, ui.verbosity, board, ui.host.clock()));
     } else {
         observer.add(PlainPrinter::new(ui.out(), ui.verbosity, board));

@@ -195,3 +195,24 @@ fn a_detached_process_outlives_its_run_and_the_death_of_the_supervisor() {
     assert!(killed.is_ok(), "it is gone");
     assert!(listed.contains(&format!("{pid} · sleep 300 · left by step start of run ")), "{listed}");
 }
+
+#[test]
+fn a_run_is_cancelled_though_runs_nested_in_it_wait_for_people() {
+    let sandbox = Sandbox::new();
+    let uses = |id: &str, plan: &str| {
+        format!("---\nkind: plan\nid: {id}\nsteps:\n  - {{id: inner, uses: {plan}}}\n---\n")
+    };
+    sandbox
+        .file(
+            "asks.md",
+            "---\nkind: plan\nid: asks\nsteps:\n  - {id: agree, approve: {message: 'Go on?'}}\n---\n",
+        )
+        .file("middle.md", uses("middle", "asks.md"))
+        .file("outer.md", uses("outer", "middle.md"));
+    // Whether the nested runs hear of it in time was a matter of luck.
+    for plan in ["middle.md", "outer.md"].into_iter().cycle().take(8) {
+        sandbox.wf(&["run", plan]).exits(5);
+        sandbox.wf(&["cancel", "--last"]).exits(0);
+        sandbox.wf(&["show", "--last"]).says("cancelled");
+    }
+}

@@ -168,7 +168,7 @@ fn pages_show_runs_requests_and_goals() {
     let sandbox = Sandbox::new();
     sandbox.file("goals/mirror.md", GOAL).file("prices.md", REFUTED).file("release.md", ASKS);
     let pages = Pages::open(&sandbox);
-    pages.shows("/", &["Nothing waits for an answer", "There are no runs yet", "The mirror is fresh"]);
+    pages.shows("/", &["Nothing waits for an answer", "The mirror is fresh"]);
 
     sandbox.wf(&["run", "prices.md"]).exits(1);
     let failed = last_run(&sandbox);
@@ -291,8 +291,11 @@ fn a_browser_hears_at_once_that_something_happened() {
     };
     assert_eq!(next(), 0, "nothing has happened");
     sandbox.wf(&["run", "prices.md"]).exits(1);
-    let first = next();
-    assert!(first > 0);
+    let mut first = next();
+    while first == 0 {
+        // The state was there before its first event.
+        first = next();
+    }
     // Who was away learns from the first event of a new stream that the log is longer.
     sandbox.wf(&["run", "prices.md"]).exits(1);
     until("the stream begins with the end of the log", || {

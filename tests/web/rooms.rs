@@ -86,7 +86,7 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     let sandbox = Sandbox::new();
     sandbox.file("goals/mirror.md", GOAL);
     let pages = Pages::open(&sandbox);
-    pages.shows("/", &["Needs attention", "wf daemon"]);
+    pages.shows("/", &["Wrong now", "wf daemon"]);
     pages.shows("/goals/mirror?month=2026-10", &["Calendar of 2026-10", "clocks go back to 02:00", "07:00"]);
     pages.shows("/goals/mirror?month=nonsense", &["Calendar of "]);
     let paused = pages.own_post("/goals/mirror/pause", "reason=rain+%3Cb%3E");
@@ -189,7 +189,7 @@ fn a_link_is_made_for_a_server_that_runs() {
     let mut pages = Pages::open(&sandbox);
     let link = sandbox.wf(&["serve", "link", "--may", "look"]).exits(0).out;
     pages.log_in(&link.trim()[pages.origin().len()..]);
-    pages.shows("/", &["Latest runs"]);
+    pages.shows("/", &["Needs you"]);
     assert!(pages.own_post("/runs/1/undo", "").starts_with("HTTP/1.1 403 "));
     let file = std::fs::metadata(sandbox.at(".wf/logins.json")).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600, "only its owner may read it");

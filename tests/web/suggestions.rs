@@ -46,7 +46,7 @@ pub fn suggesting() -> Sandbox {
 fn a_suggestion_is_started_or_dismissed_in_a_browser() {
     let sandbox = suggesting();
     let pages = Pages::open(&sandbox);
-    pages.shows("/", &["2 suggestions wait"]);
+    pages.shows("/", &["2 suggestions"]);
     pages.shows("/inbox", &["Sort the &lt;inbox&gt;", "It is full.", "sort.md", "folder", "Burn it"]);
     pages.shows("/activity", &["suggested to run <code>burn.md</code>: Burn it"]);
     let began = pages.own_post("/suggestions/1/accept", "");

@@ -24,11 +24,9 @@ mod metrics;
 mod requests;
 mod run;
 mod runs;
-mod search;
 mod sentence;
 mod skills;
 mod suggestions;
-mod totals;
 
 pub use crate::state::reader::{
     StateReader, ViewResources, find_run, run_reader, state_reader, view_version,
@@ -43,7 +41,10 @@ pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
 pub use graph::RunGraph;
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
-pub use home::{DayStrip, HomeView, RunProgress, UpcomingGoal, home_view};
+pub use home::{
+    DayStrip, HomeView, RunProgress, SearchGroup, SearchHit, SearchView, UpcomingGoal, WorkspaceTotals,
+    home_view, search_view, workspace_totals,
+};
 pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
@@ -51,9 +52,7 @@ pub use metrics::metrics_text;
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
-pub use search::{SearchGroup, SearchHit, SearchView, search_view};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
 pub use suggestions::open_suggestions;
-pub use totals::{WorkspaceTotals, workspace_totals};
 pub use wf_core::suggestion::SuggestionRecord;
 pub use wf_report::metrics::{MetricsFormat, WorkspaceMetrics};

@@ -167,7 +167,7 @@ impl RunDispatcher {
             }
             self.try_locks().await?;
             self.commit_queue.send(&self.run);
-            self.park()?;
+            self.park(&stop)?;
             match self.wait(&mut stop).await? {
                 DispatchEvent::Durable(answer) => {
                     session_watch::drain_if_low(&self.run);
@@ -226,7 +226,7 @@ impl RunDispatcher {
     }
 
     /// Leaves, if every run of the session only waits for approvals, or is drained.
-    fn park(&self) -> Result<(), EngineError> {
+    fn park(&self, stop: &watch::Receiver<StopLevel>) -> Result<(), EngineError> {
         let session = &self.run.session;
         let now = session.clock.now();
         let drains = *self.drain.borrow() && self.stop_level == StopLevel::No;
@@ -243,7 +243,12 @@ impl RunDispatcher {
                 .map(|(ask, _)| SuspendedRequest { run: self.run.run_ref.clone(), request: (**ask).clone() });
             asks.collect()
         };
-        session.shared.suspended_runs.note_requests(&self.run.run_ref, idle.then(questions));
+        // A stop that the run around this one sent may not be heard yet.
+        let is_stopped = || stop.has_changed().unwrap_or_default();
+        session
+            .shared
+            .suspended_runs
+            .note_requests(&self.run.run_ref, || (idle && !is_stopped()).then(questions));
         let outermost = self.run.run_ref.path.is_empty();
         match session.shared.suspended_runs.questions() {
             Some(_) if outermost && drains => Err(session_watch::drained(&self.run)),

@@ -72,11 +72,23 @@ impl RunDispatcher {
     /// Tells the activity for an attempt to end, and its child runs.
     pub(super) fn send_stop(&self, attempt: Option<&Attempt>, level: StopLevel) {
         if let Some(attempt) = attempt {
-            self.children.stop(attempt, level);
+            for child in self.children.stop(attempt, level) {
+                self.rouse_nested(child.task_path());
+            }
         }
         if let Some(stop) = self.stops.get(&attempt.cloned()) {
-            stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level);
+            let is_new = stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level);
+            if let Some(attempt) = attempt.filter(|_| is_new) {
+                self.rouse_nested(attempt.task_id.to_string());
+            }
         }
+    }
+
+    /// Keeps the session from ending while a run nested in a task has not heard that it must end.
+    fn rouse_nested(&self, place: String) {
+        let mut path = self.run.run_ref.path.clone();
+        path.push(place);
+        self.run.session.shared.suspended_runs.rouse(&path);
     }
 
     /// Looks for an answer to a request for approval, after the looks before: answers count in the order of the requests.

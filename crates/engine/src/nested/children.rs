@@ -40,11 +40,12 @@ impl LiveChildren {
         self.0.len()
     }
 
-    /// Tells the child runs of an attempt to end.
-    pub(crate) fn stop(&self, attempt: &Attempt, level: StopLevel) {
-        for (_, stop) in self.0.iter().filter(|(id, _)| id.attempt == *attempt) {
-            stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level);
-        }
+    /// Tells the child runs of an attempt to end, and returns those that were not told before.
+    pub(crate) fn stop(&self, attempt: &Attempt, level: StopLevel) -> Vec<&ChildId> {
+        let of_attempt = self.0.iter().filter(|(id, _)| id.attempt == *attempt);
+        let stopped = of_attempt
+            .filter(|(_, stop)| stop.send_if_modified(|now| std::mem::replace(now, level.max(*now)) < level));
+        stopped.map(|(id, _)| id).collect()
     }
 }
 

@@ -97,21 +97,45 @@ pub struct SuspendedRequest {
 /// end, and the runs can be resumed later.
 #[derive(Debug, Default)]
 pub(crate) struct SuspendedRuns {
-    runs: Mutex<BTreeMap<String, Option<Vec<SuspendedRequest>>>>,
+    runs: Mutex<BTreeMap<String, SuspendedRun>>,
     changed: Notify,
 }
 
+/// A run that goes on, or is suspended.
+#[derive(Debug)]
+struct SuspendedRun {
+    /// The tasks it is nested in.
+    path: Vec<String>,
+    /// The approvals it waits for; `None`: it has something to do.
+    requests: Option<Vec<SuspendedRequest>>,
+}
+
 impl SuspendedRuns {
-    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, Option<Vec<SuspendedRequest>>>> {
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, SuspendedRun>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the approvals a run waits for; `None`: it has something to do.
-    pub(crate) fn note_requests(&self, run: &RunRef, requests: Option<Vec<SuspendedRequest>>) {
+    /// Notes the approvals a run waits for; `None`: it has something to do. They are found while nobody can [rouse](Self::rouse)
+    /// it, so that what rouses it is seen either here or there.
+    pub(crate) fn note_requests(
+        &self,
+        run: &RunRef,
+        find_requests: impl FnOnce() -> Option<Vec<SuspendedRequest>>,
+    ) {
+        let mut runs = self.runs();
+        let requests = find_requests();
         let idle = requests.is_some();
-        let before = self.runs().insert(run.id.to_string(), requests);
-        if idle && before.flatten().is_none() {
+        let suspended = SuspendedRun { path: run.path.clone(), requests };
+        let before = runs.insert(run.id.to_string(), suspended);
+        if idle && before.is_none_or(|before| before.requests.is_none()) {
             self.changed.notify_one();
+        }
+    }
+
+    /// Notes that the run nested in a task was told something, and has to act on it.
+    pub(crate) fn rouse(&self, path: &[String]) {
+        for run in self.runs().values_mut().filter(|run| run.path == path) {
+            run.requests = None;
         }
     }
 
@@ -123,7 +147,8 @@ impl SuspendedRuns {
     /// Returns the pending approvals of all runs, if none has anything to do.
     pub(crate) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
         let runs = self.runs();
-        let requests: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
+        let requests: Option<Vec<&Vec<SuspendedRequest>>> =
+            runs.values().map(|run| run.requests.as_ref()).collect();
         Some(requests?.into_iter().flatten().cloned().collect())
     }
 

@@ -13,9 +13,9 @@ const HEIGHT: u64 = 48;
 pub struct StripColumn {
     pub succeeded: u64,
     pub failed: u64,
-    /// Those that were cancelled or given up.
+    /// The cancelled and the abandoned ones.
     pub cancelled: u64,
-    /// Those that have not ended.
+    /// The ones without an end.
     pub running: u64,
 }
 

@@ -1,15 +1,19 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    ResumeOptions, RunEnding, RunNotification, TaskEnding,
+    ResumeOptions, RunEnding, RunNotification,
     answers::gate_or_approval_notification,
+    count::{TaskCount, TaskCounter},
     ending::{changed_result, run_notification, task_ending},
     under_way::{DisplayedTask, RunInProgress, TaskInProgress},
 };
 use crate::ItemNames;
-use wf_base::{name::RunId, time::Moment};
+use wf_base::{
+    name::{Name, RunId},
+    time::Moment,
+};
 use wf_core::{
-    machine::{Attempt, CheckVerdict, Event, EventKind, Round, StepState, TaskId},
+    machine::{Attempt, CheckVerdict, Event, EventKind, Round, TaskId},
     observe::RunRef,
 };
 
@@ -22,8 +26,7 @@ pub struct RunTracker {
     first_event_at: Option<Moment>,
     /// The time worked on the run before.
     prior_work: Duration,
-    ended: u32,
-    failed: u32,
+    counter: TaskCounter,
     /// The rounds of the outermost run; the plan bounds their number.
     rounds: Vec<Round>,
     /// The options after the last round.
@@ -96,6 +99,9 @@ impl RunTracker {
     pub fn replay(&mut self, run: &RunRef, event: &Event) {
         self.resume_options.record_approval(&event.fact);
         self.names.record(run, event);
+        if run.path.is_empty() {
+            self.counter.record(&event.fact);
+        }
         if let (EventKind::RoundCompleted(round), true) = (&event.fact, run.path.is_empty()) {
             self.rounds.push((**round).clone());
         }
@@ -132,13 +138,20 @@ impl RunTracker {
             since,
             attempt: busy.attempt,
             state: busy.state(),
+            items_of: way.repeated_step().cloned(),
+            last_line: busy.output_tail.last_line(),
         });
         shown.collect()
     }
 
-    /// Returns the number of ended steps of the outermost run, and of the failed ones.
-    pub fn progress(&self) -> (u32, u32) {
-        (self.ended, self.failed)
+    /// Counts the tasks of the outermost run, which has a number of steps.
+    pub fn progress(&self, step_count: usize) -> TaskCount {
+        self.counter.count(step_count)
+    }
+
+    /// Counts the items of a step of the outermost run; `None`: it is not repeated.
+    pub fn item_progress(&self, step: &Name) -> Option<TaskCount> {
+        self.counter.count_items(step)
     }
 
     fn open_run(&mut self, run: &RunRef) {
@@ -235,7 +248,7 @@ impl RunTracker {
         let mut ending = task_ending(run, &event.fact, &self.names)?;
         let place = match &event.fact {
             EventKind::StepEnded { task_id, .. } => task_id.clone(),
-            _ => return Some(self.count_step(ending, true)),
+            _ => return Some(RunNotification::Ended(Box::new(ending))),
         };
         let open = self.runs.get_mut(&run.id);
         if let Some(busy) = open.and_then(|open| open.places.remove(&place)) {
@@ -245,16 +258,7 @@ impl RunTracker {
             ending.output_tail = busy.output_tail.lines();
             ending.nested = busy.nested;
         }
-        Some(self.count_step(ending, place.item.is_none()))
-    }
-
-    fn count_step(&mut self, ending: TaskEnding, whole: bool) -> RunNotification {
-        if whole && ending.run.path.is_empty() {
-            self.ended += 1;
-            let failed = ending.state == StepState::Failed && !ending.allowed_to_fail;
-            self.failed += u32::from(failed);
-        }
-        RunNotification::Ended(Box::new(ending))
+        Some(RunNotification::Ended(Box::new(ending)))
     }
 
     fn on_run_ended(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {

@@ -10,6 +10,7 @@
 mod actions;
 mod answers;
 mod board;
+mod count;
 mod ending;
 mod json;
 mod live;
@@ -24,6 +25,7 @@ mod under_way;
 
 pub use actions::GithubAnnotator;
 pub use board::RunTracker;
+pub use count::TaskCount;
 pub use json::{EVENT_VERSION, EventLine, JsonEventWriter};
 pub use live::{LiveView, TerminalInfo};
 pub use news::{RunEnding, RunNotification, TaskEnding};
@@ -33,3 +35,4 @@ pub use plain::PlainPrinter;
 pub use several::CombinedObserver;
 pub use tail::OutputTail;
 pub use tell::{Verbosity, final_line, notification_text};
+pub use under_way::DisplayedTask;

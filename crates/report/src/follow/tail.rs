@@ -45,6 +45,13 @@ impl OutputTail {
         lines.split_off(surplus)
     }
 
+    /// Returns the last line with any text, even if it has no end; empty if there is none.
+    pub fn last_line(&self) -> String {
+        let partial_line = line_text(&self.partial_line);
+        let mut lines = std::iter::once(&partial_line).chain(self.lines.iter().rev());
+        lines.find(|line| !line.trim().is_empty()).cloned().unwrap_or_default()
+    }
+
     fn extend(&mut self, part: &[u8]) {
         append_to_line(&mut self.partial_line, part, LINE_LIMIT);
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::OutputTail;
 use crate::ItemNames;
-use wf_base::time::Moment;
+use wf_base::{name::Name, time::Moment};
 use wf_core::machine::{CheckVerdict, FailureCount, StepState, TaskId};
 
 /// A run in progress.
@@ -37,6 +37,10 @@ pub struct DisplayedTask {
     pub attempt: u32,
     /// The current state.
     pub state: StepState,
+    /// The repeated step of the outermost run that it is an item of.
+    pub items_of: Option<Name>,
+    /// The last line of its output; empty: there is none yet.
+    pub last_line: String,
 }
 
 impl TaskInProgress {
@@ -86,6 +90,12 @@ impl NestedTaskPath<'_> {
     /// Returns the display name of the task.
     pub(super) fn subject(&self, names: &ItemNames) -> String {
         names.subject(self.path, self.task_id)
+    }
+
+    /// Returns the repeated step of the outermost run that the task is an item of.
+    pub(super) fn repeated_step(&self) -> Option<&Name> {
+        let is_item = self.path.is_empty() && self.task_id.item.is_some();
+        is_item.then_some(&self.task_id.step)
     }
 }
 

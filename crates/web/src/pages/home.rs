@@ -17,11 +17,11 @@ pub(crate) async fn more(visit: Visit) -> Response {
 /// The text that is searched for, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct SearchQuery {
+pub(crate) struct SearchText {
     q: String,
 }
 
 /// The search over all pages.
-pub(crate) async fn search(visit: Visit, Query(query): Query<SearchQuery>) -> Response {
+pub(crate) async fn search(visit: Visit, Query(query): Query<SearchText>) -> Response {
     visit.show("search.html", move |caller| search_view(caller, &query.q).map(Some)).await
 }

@@ -2,10 +2,17 @@
 
 use serde::Serialize;
 
-use super::{StateReader, goal_listings, open_requests, runs, skill_listings, state_reader};
-use crate::{Caller, CommandError, specs::plans::list_specs};
+use crate::{
+    Caller, CommandError,
+    specs::plans::{SpecSummary, list_specs},
+    views::{
+        RequestView, SkillListing, StateReader, goal_listings, open_requests, runs, skill_listings,
+        state_reader,
+    },
+};
 use wf_core::memory::{NoteQuery, NoteScope, rank};
 use wf_report::record::RunLifecycle;
+use wf_store::{RunOwner, RunRow};
 
 /// The most hits of each kind.
 const MAX_HITS: usize = 10;
@@ -89,7 +96,7 @@ impl SearchGroup {
 }
 
 fn request_hits(reader: &StateReader) -> Result<Vec<SearchHit>, CommandError> {
-    let hit = |request: super::RequestView| SearchHit {
+    let hit = |request: RequestView| SearchHit {
         title: request.ask.message.clone(),
         page: format!("/inbox/{}/{}", request.run, request.number),
         detail: format!("{} {}", request.plan, request.name),
@@ -100,7 +107,7 @@ fn request_hits(reader: &StateReader) -> Result<Vec<SearchHit>, CommandError> {
 
 fn run_hits(reader: &StateReader, text: &str) -> Result<Vec<SearchHit>, CommandError> {
     let rows = runs::with_owners(reader.store(), reader.store().runs().search(text, MAX_HITS + 1)?)?;
-    let hit = |(row, owner): &(wf_store::RunRow, Option<wf_store::RunOwner>)| SearchHit {
+    let hit = |(row, owner): &(RunRow, Option<RunOwner>)| SearchHit {
         title: format!("{} {}", row.plan, row.id.short()),
         page: format!("/runs/{}", row.id),
         detail: row.reason.lines().next().unwrap_or_default().to_owned(),
@@ -111,7 +118,7 @@ fn run_hits(reader: &StateReader, text: &str) -> Result<Vec<SearchHit>, CommandE
 
 fn plan_hits(caller: &dyn Caller) -> Vec<SearchHit> {
     let plans = list_specs(&caller.host().workspace()).into_iter().filter(|spec| spec.kind != "goal");
-    let hit = |spec: crate::specs::plans::SpecSummary| {
+    let hit = |spec: SpecSummary| {
         let id = spec.id?;
         Some(SearchHit {
             title: spec.title.unwrap_or_else(|| id.clone()),
@@ -139,7 +146,7 @@ fn goal_hits(caller: &dyn Caller) -> Result<Vec<SearchHit>, CommandError> {
 }
 
 fn skill_hits(caller: &dyn Caller) -> Result<Vec<SearchHit>, CommandError> {
-    let hit = |skill: super::SkillListing| SearchHit {
+    let hit = |skill: SkillListing| SearchHit {
         page: format!("/skills/{}", skill.name),
         title: skill.name,
         detail: skill.description.unwrap_or(skill.path),

@@ -5,11 +5,13 @@ use std::{collections::BTreeSet, time::Duration};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    GoalListing, InboxView, StateReader, goals::goal_listings_of, inbox_view, run_documents, runs,
-    state_reader,
+use crate::{
+    Caller, CommandError,
+    views::{
+        GoalListing, InboxView, StateReader, goals::goal_listings_of, inbox_view, run_documents, runs,
+        state_reader,
+    },
 };
-use crate::{Caller, CommandError};
 use wf_base::{name::PlanId, time::Moment};
 use wf_core::machine::RunOutcome;
 use wf_report::{
@@ -111,8 +113,11 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
     let running = runs::with_owners(reader.store(), reader.store().runs().list(usize::MAX, &running)?)?;
     let is_running =
         |(row, owner): &&(RunRow, Option<RunOwner>)| RunLifecycle::of(row, *owner) == RunLifecycle::Running;
-    view.running =
-        running.iter().filter(is_running).map(|run| run_progress(reader, run)).collect::<Result<_, _>>()?;
+    view.running = running
+        .iter()
+        .filter(is_running)
+        .map(|(row, owner)| run_progress(reader, row, *owner))
+        .collect::<Result<_, _>>()?;
     let since = Moment::from_millis((now.millis() / PART_MS + 1) * PART_MS - PART_MS * DAY_PARTS as i64);
     view.day = day_strips(since, &reader.store().runs().tallies(since, PART_MS)?);
     Ok(view)
@@ -135,13 +140,17 @@ fn unmended_failures(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> Vec<(R
     failed.cloned().collect()
 }
 
-/// Returns how far a run has come.
-fn run_progress(reader: &StateReader, run: &(RunRow, Option<RunOwner>)) -> Result<RunProgress, CommandError> {
-    let times = reader.store().steps().times(&run.0.id)?;
-    let total = reader.plan(&run.0.id)?.map_or(times.len(), |plan| plan.steps().len());
+/// Returns how far a run has come that a process works on.
+fn run_progress(
+    reader: &StateReader,
+    row: &RunRow,
+    owner: Option<RunOwner>,
+) -> Result<RunProgress, CommandError> {
+    let times = reader.store().steps().times(&row.id)?;
+    let total = reader.plan(&row.id)?.map_or(times.len(), |plan| plan.steps().len());
     let under_way = times.iter().filter(|step| step.started.is_some() && step.ended.is_none());
     Ok(RunProgress {
-        run: run_documents(std::slice::from_ref(run)).pop().unwrap_or_default(),
+        run: run_documents(&[(row.clone(), owner)]).pop().unwrap_or_default(),
         done: times.iter().filter(|step| step.ended.is_some()).count().min(total),
         total,
         steps: under_way.map(|step| step.step.to_string()).collect(),

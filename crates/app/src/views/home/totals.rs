@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::state_reader;
-use crate::{Caller, CommandError};
+use crate::{Caller, CommandError, views::state_reader};
 use wf_store::{RunFilter, RunState};
 
 /// The numbers of a workspace.

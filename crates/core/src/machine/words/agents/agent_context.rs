@@ -5,8 +5,8 @@ use crate::{
         ContextCut, ContextLimits, ConversationSize, GroupChoice, TokenScale, TurnSize, estimate_tokens,
     },
     machine::words::{
-        AgentRecord, AgentTurn, AttemptUsage, ClientCall, ModelCallEnd, ModelCallOutcome, ModelCallStart,
-        ToolRecord,
+        AgentRecord, AgentTurn, AttemptUsage, ClientCall, CompactorLimits, ModelCallEnd, ModelCallOutcome,
+        ModelCallStart, ToolRecord,
     },
 };
 
@@ -17,7 +17,8 @@ impl AgentRecord {
         if self.engine.is_client() {
             return ContextCut::default();
         }
-        if let Some(chosen) = self.compacted(start.call) {
+        let compaction = self.compaction.as_ref().filter(|known| known.call == start.call);
+        if let Some(chosen) = compaction.and_then(|known| known.context()) {
             return chosen.clone();
         }
         self.last_context().next(&self.next_size(start), self.context_limits(start))
@@ -76,6 +77,16 @@ impl AgentRecord {
     /// Returns the reserve of the call under way, if there is one: a call of the compactor comes before its own.
     pub(in crate::machine) fn open_reserve(&self) -> Option<AttemptUsage> {
         self.open_compaction().or_else(|| self.open_call())
+    }
+
+    fn open_compaction(&self) -> Option<AttemptUsage> {
+        let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
+        (open && self.exit.is_none()).then(|| self.compaction_reserve())
+    }
+
+    /// Returns the reserve of a question to the compactor: nothing if there is none.
+    pub(in crate::machine) fn compaction_reserve(&self) -> AttemptUsage {
+        self.compactor.as_ref().map_or(AttemptUsage::default(), CompactorLimits::reserve)
     }
 
     fn open_call(&self) -> Option<AttemptUsage> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{ContextCut, GroupChoice},
-    machine::words::{AgentRecord, AskedModel, Attempt, AttemptUsage, ModelCallStart},
+    machine::words::{AskedModel, Attempt, AttemptUsage, ModelCallStart},
 };
 use wf_base::name::Name;
 use wf_model::{ModelPrice, Money};
@@ -21,6 +21,15 @@ pub struct CompactorLimits {
     /// The prices: those of the dearest among the model and its fallbacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<ModelPrice>,
+}
+
+impl CompactorLimits {
+    /// Returns the most a question may use.
+    pub(in crate::machine) fn reserve(&self) -> AttemptUsage {
+        let (input, output) = (self.max_input, self.max_output);
+        let cost = self.price.map_or(Money::default(), |price| price.highest_cost(input, output));
+        AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
+    }
 }
 
 /// The compactor is to be asked for the cut of a conversation.
@@ -112,29 +121,12 @@ impl CompactionRecord {
     pub(in crate::machine) fn is_open(&self) -> bool {
         self.outcome.is_none()
     }
-}
 
-impl AgentRecord {
-    /// Returns the cut of a call, chosen by the compactor.
-    pub(in crate::machine) fn compacted(&self, call: u32) -> Option<&ContextCut> {
-        let known = self.compaction.as_ref().filter(|known| known.call == call)?;
-        match &known.outcome {
+    /// Returns the cut that the compactor chose.
+    pub(in crate::machine) fn context(&self) -> Option<&ContextCut> {
+        match &self.outcome {
             Some(CompactionOutcome::Chosen { context, .. }) => Some(context),
             _ => None,
         }
-    }
-
-    /// Returns the reserve of the compactor's question under way, if there is one.
-    pub(in crate::machine) fn open_compaction(&self) -> Option<AttemptUsage> {
-        let open = self.compaction.as_ref().is_some_and(|known| known.is_open());
-        (open && self.exit.is_none()).then(|| self.compaction_reserve())
-    }
-
-    pub(in crate::machine) fn compaction_reserve(&self) -> AttemptUsage {
-        self.compactor.as_ref().map_or(AttemptUsage::default(), |compactor| {
-            let (input, output) = (compactor.max_input, compactor.max_output);
-            let cost = compactor.price.map_or(Money::default(), |price| price.highest_cost(input, output));
-            AttemptUsage { attempts: 0, tokens: input.saturating_add(output), cost }
-        })
     }
 }

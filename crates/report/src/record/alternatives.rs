@@ -1,6 +1,6 @@
 //! The round and the alternative of an attempt.
 
-use super::RunRecord;
+use super::RunDecisions;
 use wf_base::{
     name::Name,
     untrusted::{NAME, paint},
@@ -9,37 +9,23 @@ use wf_core::machine::{AlternativeSwitch, TaskId};
 use wf_model::Step;
 use wf_store::AttemptRow;
 
-impl RunRecord {
+impl RunDecisions {
     /// Returns the round an attempt was made in, from 1.
     pub(super) fn round_of(&self, attempt: &AttemptRow) -> usize {
-        let before = self.decisions.closed.iter();
+        let before = self.closed.iter();
         1 + before.filter(|at| **at <= attempt.started).count()
-    }
-
-    /// Returns the number of attempts of a task before the round an attempt was made in:
-    /// `retry` counts anew in each.
-    pub(super) fn attempts_before_round(&self, attempt: &AttemptRow) -> u32 {
-        let round = self.round_of(attempt);
-        let same = |row: &&AttemptRow| row.step == attempt.step && row.item == attempt.item;
-        let own = self.attempts.iter().filter(same);
-        let before = own.filter(|earlier_row| self.round_of(earlier_row) < round);
-        before.map(|attempt_row| attempt_row.attempt).max().unwrap_or_default()
     }
 
     /// Returns the alternative a step used during a round, by the last change before it, with
     /// the first round of that alternative: 1 if memory chose it; `None` if it was done as
     /// written all along.
-    pub(super) fn alternative_in_round(
-        &self,
-        step: &Name,
-        round: usize,
-    ) -> Option<(&AlternativeSwitch, u32)> {
-        let rounds = self.decisions.rounds.iter().take(round.saturating_sub(1));
+    fn alternative_in_round(&self, step: &Name, round: usize) -> Option<(&AlternativeSwitch, u32)> {
+        let rounds = self.rounds.iter().take(round.saturating_sub(1));
         let mut changes = rounds.rev().flat_map(|round| {
             let next = round.round.saturating_add(1);
             round.changes.iter().map(move |change| (change, next))
         });
-        let mut first = self.decisions.memory.iter().flat_map(|memory| &memory.changes);
+        let mut first = self.memory.iter().flat_map(|memory| &memory.changes);
         let own = changes.find(|(change, _)| change.step == *step);
         own.or_else(|| Some((first.find(|change| change.step == *step)?, 1)))
     }

@@ -184,8 +184,8 @@ fn attempts(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
     let attempts: Vec<&AttemptRow> = explanation.record.attempts.iter().filter(own).collect();
     let mut reasons = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
-        let round = explanation.record.round_of(attempt);
-        let next = attempts.get(at + 1).map(|next| explanation.record.round_of(next));
+        let round = explanation.record.decisions.round_of(attempt);
+        let next = attempts.get(at + 1).map(|next| explanation.record.decisions.round_of(next));
         reasons.push(attempt_text(explanation, row, attempt));
         let last = next.is_none();
         let failure_class = attempt.failure_class.or(if last {
@@ -198,7 +198,7 @@ fn attempts(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
         if let Some(looped) = explanation.record.loop_reason(row, attempt.attempt) {
             reasons.push(looped);
         } else if let (Some(failure_class), Some(step)) = (failure_class, step) {
-            let step = explanation.record.executed_step(step, round);
+            let step = explanation.record.decisions.executed_step(step, round);
             let retries = retry_count(explanation, attempt);
             let over = last && row.state.is_final() || next.is_some_and(|next| next != round);
             reasons.extend(
@@ -216,13 +216,23 @@ fn attempts(explanation: &StepExplanation<'_>, row: &StepRow, step: Option<&Step
 /// Returns the alternative that was used, if it was not done as written.
 fn used_alternative(explanation: &StepExplanation<'_>, row: &StepRow) -> Option<String> {
     let done = matches!(row.state, StepState::Succeeded | StepState::Failed);
-    let way = explanation.record.last_alternative(explanation.task_id).filter(|_| done)?;
+    let way = explanation.record.decisions.last_alternative(explanation.task_id).filter(|_| done)?;
     Some(format!("it ran {way}"))
+}
+
+/// Returns the number of attempts of a task before the round an attempt was made in:
+/// `retry` counts anew in each.
+fn attempts_before_round(record: &RunRecord, attempt: &AttemptRow) -> u32 {
+    let round = record.decisions.round_of(attempt);
+    let same = |row: &&AttemptRow| row.step == attempt.step && row.item == attempt.item;
+    let own = record.attempts.iter().filter(same);
+    let before = own.filter(|earlier_row| record.decisions.round_of(earlier_row) < round);
+    before.map(|attempt_row| attempt_row.attempt).max().unwrap_or_default()
 }
 
 /// Returns the number of attempts `retry` counted up to this one: its round's, without loops.
 fn retry_count(explanation: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
-    let before = explanation.record.attempts_before_round(attempt);
+    let before = attempts_before_round(explanation.record, attempt);
     let loops = |until| explanation.record.loop_count_until(explanation.task_id, until);
     let looped = loops(attempt.attempt).saturating_sub(loops(before));
     let own = attempt.attempt.saturating_sub(before);

@@ -95,9 +95,7 @@ impl ViewedCheck {
             let around = at.workspace_view.inspect(&at.check, &at.products, is_disturbed)?;
             match &at.worktree {
                 None => Ok(around),
-                Some(worktree) => {
-                    at.workspace_view.inspect_worktree(&at.check, &at.products, worktree, around)
-                }
+                Some(worktree) => worktree.inspect(&at.workspace_view, &at.check, &at.products, around),
             }
         });
         let sight = sight.await?;
@@ -156,7 +154,7 @@ impl ViewedCheck {
             view.recheck(&before, check, products)?;
             match worktree {
                 None => Ok(()),
-                Some(worktree) => view.recheck_worktree(&before, check, products, &worktree.folder),
+                Some(worktree) => worktree.recheck(view, &before, check, products),
             }
         };
         self.apart(again).await

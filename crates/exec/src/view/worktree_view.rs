@@ -19,24 +19,24 @@ pub struct ViewedWorktree {
     pub changes: WorktreeChanges,
 }
 
-impl WorkspaceView {
-    /// Adds to a look at the workspace what a check sees of a worktree. Fails on undeclared changes.
-    pub(super) fn inspect_worktree(
+impl ViewedWorktree {
+    /// Adds to a look at the workspace what a check sees of it. Fails on undeclared changes.
+    pub(super) fn inspect(
         &self,
+        view: &WorkspaceView,
         check: &Check,
         products: &[String],
-        worktree: &ViewedWorktree,
         outer_snapshot: WorkspaceSnapshot,
     ) -> Result<WorkspaceSnapshot, WorkError> {
-        let rules = CheckRules::new(self, check, products);
-        let now = manifest(&worktree.folder)?;
+        let rules = CheckRules::new(view, check, products);
+        let now = manifest(&self.folder)?;
         let mut before = now.clone();
         // The place of the repository, which the sandbox shows there.
-        before.retain(&|path| worktree.changes.start.contains(path) || path.starts_with(".git"));
+        before.retain(&|path| self.changes.start.contains(path) || path.starts_with(".git"));
         let difference = ManifestDifference::between(&before, &now, &rules);
         let (mut permitted, mut caches) = (difference.permitted, Vec::new());
         let mut refused = Vec::new();
-        for path in &worktree.changes.changed {
+        for path in &self.changes.changed {
             if rules.may_change(path) {
                 permitted.push(path.clone());
             } else if rules.is_cache(path) {
@@ -46,10 +46,10 @@ impl WorkspaceView {
             }
         }
         if !refused.is_empty() {
-            return Err(WorkError::logical(remedy::undeclared("changed", &refused, &self.writers)));
+            return Err(WorkError::logical(remedy::undeclared("changed", &refused, &view.writers)));
         }
         permitted.sort();
-        let mut sight = self.sight(outer_snapshot.manifest, &rules, permitted)?;
+        let mut sight = view.sight(outer_snapshot.manifest, &rules, permitted)?;
         sight.hidden = outer_snapshot.hidden.into_iter().chain(difference.new).collect();
         sight.caches = outer_snapshot.caches.into_iter().chain(caches).collect();
         sight.git_folders = outer_snapshot.git_folders;
@@ -57,20 +57,20 @@ impl WorkspaceView {
         Ok(sight)
     }
 
-    /// Inspects a worktree again after a check. Fails if a file it may have read was changed or created.
-    pub(super) fn recheck_worktree(
+    /// Inspects it again after a check. Fails if a file it may have read was changed or created.
+    pub(super) fn recheck(
         &self,
+        view: &WorkspaceView,
         before: &WorkspaceSnapshot,
         check: &Check,
         products: &[String],
-        folder: &Path,
     ) -> Result<(), WorkError> {
         let Some(then) = &before.worktree else {
             return Ok(());
         };
         let hidden: Vec<PathBuf> = before.hidden.iter().chain(&before.caches).cloned().collect();
-        let rules = CheckRules::new(self, check, products).meanwhile(&hidden);
-        let difference = ManifestDifference::between(then, &manifest(folder)?, &rules);
+        let rules = CheckRules::new(view, check, products).meanwhile(&hidden);
+        let difference = ManifestDifference::between(then, &manifest(&self.folder)?, &rules);
         let paths: Vec<PathBuf> = difference.changed.into_iter().chain(difference.new).collect();
         if paths.is_empty() {
             return Ok(());
@@ -78,7 +78,7 @@ impl WorkspaceView {
         Err(WorkError::environmental(remedy::undeclared(
             "changed while it was checked",
             &paths,
-            &self.writers,
+            &view.writers,
         )))
     }
 }

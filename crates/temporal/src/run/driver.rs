@@ -19,7 +19,11 @@ use wf_base::{
     name::{Name, RunId},
     time::Moment,
 };
-use wf_core::machine::{Attempt, Effect, InputKind, MachineInput, MachineTurn, RunOutcome};
+use wf_core::{
+    machine::{Attempt, Effect, InputKind, MachineInput, MachineTurn, RunOutcome},
+    run_ledgers::{BudgetRefusal, CallClaim},
+};
+use wf_engine::WorkClaim;
 use wf_exec::StopLevel;
 use wf_model::Plan;
 
@@ -155,7 +159,7 @@ impl RunDriver {
             Occurrence::Unbegun { key } => self.on_unbegun(key)?,
             Occurrence::Lost { key } => self.on_lost(key)?,
             Occurrence::Told { key } => drop(self.open.remove(&key)),
-            Occurrence::Lock(notice) => self.on_lock(notice),
+            Occurrence::Lock(notice) => locks::on_lock(self, notice),
             Occurrence::Woke(RunTimer { run, timer: Some(timer) }) => {
                 self.inputs.push_back(RunInput { run, kind: InputKind::Woke { timer } });
             }
@@ -195,6 +199,26 @@ impl RunDriver {
     /// Returns the wish about some work.
     pub fn wish(&self, key: u64) -> WorkWish {
         self.open.get(&key).map_or(WorkWish::GoOn, |open| open.wish)
+    }
+
+    /// True if some work is under way.
+    pub fn is_under_way(&self, key: u64) -> bool {
+        self.open.contains_key(&key)
+    }
+
+    /// Sets an amount aside for some work, until its end is reported, if the budgets of its run and of those around it
+    /// suffice. Returns the refusal if they do not.
+    pub fn claim(&mut self, key: u64, claim: WorkClaim) -> Option<BudgetRefusal> {
+        let mut ledgers = locks::ledgers(self);
+        let open = self.open.get_mut(&key)?;
+        let WorkClaim { wanted, own_allows } = claim;
+        let claim =
+            CallClaim { run: &open.run, before_usage: open.set_aside, wanted_usage: wanted, own_allows };
+        let refusal = ledgers.claim(&claim).err();
+        if refusal.is_none() {
+            open.set_aside = wanted;
+        }
+        refusal
     }
 
     /// True if a request of a run waits for approvers.
@@ -272,7 +296,7 @@ impl RunDriver {
 
     fn record(&mut self, run: &RunId, turn: MachineTurn) -> Result<(), DriverError> {
         let concerns_work = turn.events.iter().any(|event| changes_work(&event.fact));
-        turn.events.iter().for_each(|event| self.unlock_ended(run, &event.fact));
+        turn.events.iter().for_each(|event| locks::unlock_ended(self, run, &event.fact));
         if let Some(driven) = self.runs.get_mut(run)
             && !turn.events.is_empty()
         {
@@ -296,8 +320,8 @@ impl RunDriver {
                 self.commands.push(DriverCommand::Wake { at, timer });
             }
             Effect::Kill { attempt, force } => self.kill(run, attempt.as_ref(), force),
-            Effect::Lock { task_id, locks } => self.lock(run, task_id, locks),
-            Effect::Unlock { task_id } => self.unlock(run, Some(&task_id)),
+            Effect::Lock { task_id, locks } => locks::lock(self, run, task_id, locks),
+            Effect::Unlock { task_id } => locks::unlock(self, run, Some(&task_id)),
             Effect::Dismiss { number } => {
                 if let Some(driven) = self.runs.get_mut(run) {
                     driven.tokens.remove(&number);

@@ -27,11 +27,15 @@ pub struct FileContent {
     pub digest: Sha256Digest,
 }
 
-impl WorkspaceManifest {
-    /// Reads a file's content if the file is still the one in the manifest: content from a moment before or after does
+impl FileContent {
+    /// Reads a file's content if the file is still the one in a manifest: content from a moment before or after does
     /// not count. `root` is the walked folder.
-    pub fn content(&self, root: &ConfinedDir, path: &Path) -> Result<FileContent, WorkError> {
-        let listed = self.stamp(path);
+    pub fn of_listed(
+        manifest: &WorkspaceManifest,
+        root: &ConfinedDir,
+        path: &Path,
+    ) -> Result<Self, WorkError> {
+        let listed = manifest.stamp(path);
         let shown = path.display();
         let unable = |error: io::Error| WorkError::environmental(format!("cannot read `{shown}`: {error}"));
         let (content, read) = read(root, path).map_err(unable)?;

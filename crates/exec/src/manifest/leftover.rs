@@ -16,11 +16,11 @@ pub struct LeftoverRule<'a> {
     pub is_product: &'a dyn Fn(&Path) -> bool,
 }
 
-impl WorkspaceManifest {
-    /// Replaces the leftovers of an earlier run by the files before it. Returns the paths.
-    pub fn undo_leftovers(&mut self, before: &Self, rule: &LeftoverRule<'_>) -> BTreeSet<PathBuf> {
+impl LeftoverRule<'_> {
+    /// Replaces the leftovers of an earlier run in a manifest by the files before it. Returns the paths.
+    pub fn undo(&self, manifest: &mut WorkspaceManifest, before: &WorkspaceManifest) -> BTreeSet<PathBuf> {
         let mut paths = BTreeSet::new();
-        undo(&mut self.top_folder, Some(&before.top_folder), &mut PathBuf::new(), rule, &mut paths);
+        undo(&mut manifest.top_folder, Some(&before.top_folder), &mut PathBuf::new(), self, &mut paths);
         paths
     }
 }
@@ -114,7 +114,7 @@ mod tests {
         put("later", "by a person");
         let mut now = manifest(dir.path());
         let is_product = |path: &Path| path == Path::new("product");
-        let left = now.undo_leftovers(&before, &LeftoverRule { ended, is_product: &is_product });
+        let left = LeftoverRule { ended, is_product: &is_product }.undo(&mut now, &before);
         let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
         assert_eq!(left, ["a", "new", "out/new", "tests/gone"]);
         let [a, gone] = ["a", "tests/gone"].map(|path| now.stamp(Path::new(path)));

@@ -200,7 +200,7 @@ impl WorkspaceView {
         let declared = &self.declared;
         let is_product = |path: &Path| declared.has(path) || path.iter().any(|part| part == ".git");
         let rule = LeftoverRule { ended: ended.millis().saturating_mul(1_000_000), is_product: &is_product };
-        let left = Arc::make_mut(start).undo_leftovers(&record.start_manifest, &rule);
+        let left = rule.undo(Arc::make_mut(start), &record.start_manifest);
         // Their copies would be of what the run left.
         self.kept_files = self.kept_files.without(&left);
         self.originals = self.originals.without(&left);

@@ -95,7 +95,8 @@ impl<'a> ManifestReader<'a> {
             let reason = format!("cannot approve {}: its name is not valid UTF-8; rename it", path.display());
             WorkError::logical(reason)
         })?;
-        let FileContent { link, executable, digest } = self.manifest.content(&self.root, path)?;
+        let FileContent { link, executable, digest } =
+            FileContent::of_listed(self.manifest, &self.root, path)?;
         Ok(PinnedFile { path: name.to_owned(), link, executable, digest })
     }
 }

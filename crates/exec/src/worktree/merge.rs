@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt as _, path:
 
 use wf_core::machine::MergePlan;
 
-use super::{change::FileChange, git::WorktreeGit, tree::AttemptWorktree};
+use super::{
+    change::FileChange,
+    git::WorktreeGit,
+    tree::{self, AttemptWorktree},
+};
 use crate::work_error::WorkError;
 
 /// A computed merge; no file of the workspace was written.
@@ -51,7 +55,7 @@ impl WorktreeGit {
         if changes.is_empty() {
             return Ok(ComputedMerge::Unchanged);
         }
-        let now = self.snapshot_workspace(&worktree.home).await?;
+        let now = tree::snapshot_workspace(self, &worktree.home).await?;
         let before = self.keep(&now, None, &worktree.commit_name("before")).await?;
         let (tree, conflicts) = self.merge_trees(&base, &before, &result).await?;
         let after = self.keep(&tree, Some(&before), &worktree.commit_name("after")).await?;

@@ -15,41 +15,42 @@ struct IndexEntry<'a> {
     path: &'a [u8],
 }
 
-impl WorktreeGit {
-    /// Adds what the repository of the workspace tracks to an index: git ignores no file its index has, whatever the
-    /// patterns say. The next snapshot reads the files themselves, and removes those that are not there.
-    pub(super) async fn track(&self, place: GitPlace<'_>) -> Result<(), WorkError> {
-        place.unlock();
-        let (tracked, known) = (self.own().list(None).await?, self.list(Some(place)).await?);
-        let tracked_paths: BTreeSet<&[u8]> = entries(&known).map(|entry| entry.path).collect();
-        let input: String = entries(&tracked)
-            .filter(|entry| entry.mode != REPOSITORY_MODE && !tracked_paths.contains(entry.path))
-            .filter_map(|entry| entry.line())
-            .collect();
-        if input.is_empty() {
-            return Ok(());
-        }
-        let answer = self.run_git(&["update-index", "-z", "--index-info"], Some(place), Some(input)).await?;
-        answer.successful("update-index").map(drop)
+/// Adds what the repository of the workspace tracks to an index: git ignores no file its index has, whatever the
+/// patterns say. The next snapshot reads the files themselves, and removes those that are not there.
+pub(super) async fn track(git: &WorktreeGit, place: GitPlace<'_>) -> Result<(), WorkError> {
+    place.unlock();
+    let (tracked, known) = (list(&git.own(), None).await?, list(git, Some(place)).await?);
+    let tracked_paths: BTreeSet<&[u8]> = entries(&known).map(|entry| entry.path).collect();
+    let input: String = entries(&tracked)
+        .filter(|entry| entry.mode != REPOSITORY_MODE && !tracked_paths.contains(entry.path))
+        .filter_map(|entry| entry.line())
+        .collect();
+    if input.is_empty() {
+        return Ok(());
     }
+    let answer = git.run_git(&["update-index", "-z", "--index-info"], Some(place), Some(input)).await?;
+    answer.successful("update-index").map(drop)
+}
 
-    /// Returns the folders of repositories of their own that have files, as far as an index knows them. Of such a folder git
-    /// keeps the commit alone.
-    pub(super) async fn filled_repositories(&self, place: GitPlace<'_>) -> Result<Vec<String>, WorkError> {
-        let listing = self.list(Some(place)).await?;
-        let repositories = entries(&listing).filter(|entry| entry.mode == REPOSITORY_MODE);
-        let paths = repositories.map(|entry| String::from_utf8_lossy(entry.path).into_owned());
-        let has_files = |path: &String| {
-            let folder_entries = fs::read_dir(place.folder.join(path)).into_iter().flatten().flatten();
-            // The sandbox may have made a place for its repository.
-            folder_entries.map(|entry| entry.file_name()).any(|name| name != ".git")
-        };
-        Ok(paths.filter(has_files).collect())
-    }
+/// Returns the folders of repositories of their own that have files, as far as an index knows them. Of such a folder git
+/// keeps the commit alone.
+pub(super) async fn filled_repositories(
+    git: &WorktreeGit,
+    place: GitPlace<'_>,
+) -> Result<Vec<String>, WorkError> {
+    let listing = list(git, Some(place)).await?;
+    let repositories = entries(&listing).filter(|entry| entry.mode == REPOSITORY_MODE);
+    let paths = repositories.map(|entry| String::from_utf8_lossy(entry.path).into_owned());
+    let has_files = |path: &String| {
+        let folder_entries = fs::read_dir(place.folder.join(path)).into_iter().flatten().flatten();
+        // The sandbox may have made a place for its repository.
+        folder_entries.map(|entry| entry.file_name()).any(|name| name != ".git")
+    };
+    Ok(paths.filter(has_files).collect())
+}
 
-    async fn list(&self, place: Option<GitPlace<'_>>) -> Result<Vec<u8>, WorkError> {
-        self.answer(&["ls-files", "--stage", "-z"], place).await
-    }
+async fn list(git: &WorktreeGit, place: Option<GitPlace<'_>>) -> Result<Vec<u8>, WorkError> {
+    git.answer(&["ls-files", "--stage", "-z"], place).await
 }
 
 impl IndexEntry<'_> {

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git::{GitPlace, WorktreeGit};
+use super::{
+    git::{GitPlace, WorktreeGit},
+    tracked,
+};
 use crate::work_error::WorkError;
 
 /// The worktree of an attempt. Its folder is there once it is complete.
@@ -62,7 +65,7 @@ impl AttemptWorktree {
             git.line(&["update-ref", &self.commit_name("base"), &base]).await?;
             return self.check_out(git, &left).await;
         }
-        let tree = git.snapshot_workspace(&self.home).await?;
+        let tree = snapshot_workspace(git, &self.home).await?;
         git.keep(&tree, None, &self.commit_name("base")).await?;
         self.check_out(git, &tree).await
     }
@@ -102,7 +105,7 @@ impl AttemptWorktree {
     /// Fails if the attempt has left files that cannot be kept.
     pub async fn ensure_kept(&self, git: &WorktreeGit) -> Result<(), WorkError> {
         let place = GitPlace { index: &self.index(), folder: &self.folder() };
-        match git.filled_repositories(place).await?.first() {
+        match tracked::filled_repositories(git, place).await?.first() {
             None => Ok(()),
             Some(path) => Err(WorkError::logical(format!(
                 "files in `{path}` cannot be merged: it is a repository of its own (a submodule), whose folder is empty in a \
@@ -112,14 +115,12 @@ impl AttemptWorktree {
     }
 }
 
-impl WorktreeGit {
-    /// Returns the tree of the workspace as it is now, with all files its repository tracks; `home` has the index.
-    pub(super) async fn snapshot_workspace(&self, home: &Path) -> Result<String, WorkError> {
-        fs::create_dir_all(home).map_err(|error| unable("create", home, &error))?;
-        let place = GitPlace { index: &home.join("workspace.index"), folder: &self.root };
-        self.track(place).await?;
-        self.snapshot(place).await
-    }
+/// Returns the tree of the workspace as it is now, with all files its repository tracks; `home` has the index.
+pub(super) async fn snapshot_workspace(git: &WorktreeGit, home: &Path) -> Result<String, WorkError> {
+    fs::create_dir_all(home).map_err(|error| unable("create", home, &error))?;
+    let place = GitPlace { index: &home.join("workspace.index"), folder: &git.root };
+    tracked::track(git, place).await?;
+    git.snapshot(place).await
 }
 
 /// Makes the place where a sandbox shows the repository.

@@ -1,14 +1,20 @@
-//! The effects ordered by the machine: those concerning the loop itself, and the start of units for the others.
+//! The effects ordered by the machine: those concerning the loop itself (timers, approvals, stops), and the start of units
+//! for the others.
 
 use std::sync::Arc;
 
-use tokio::sync::{oneshot, watch};
+use tokio::{
+    sync::{oneshot, watch},
+    task::AbortHandle,
+};
 
-use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind};
+use wf_base::time::Moment;
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, InputKind, TaskId, TimerKind};
 use wf_exec::StopLevel;
+use wf_model::{StepWork, WaitCondition};
 
-use super::{dispatcher::RunDispatcher, units::EffectUnit};
-use crate::{decisions::asking, nested::children};
+use super::{dispatcher::RunDispatcher, permits, units::EffectUnit};
+use crate::{decisions::asking, nested::children, run::attempt_task, session::UnitResult};
 
 impl RunDispatcher {
     /// Carries out an effect.
@@ -109,7 +115,7 @@ impl RunDispatcher {
     }
 
     /// Looks for an answer given before the deadline, which is over.
-    pub(super) fn poll_approval_last(&mut self, request: Box<ApprovalRequest>) {
+    fn poll_approval_last(&mut self, request: Box<ApprovalRequest>) {
         let run = Arc::clone(&self.run);
         self.spawn_unit(asking::check_decision_last(run, request));
     }
@@ -120,6 +126,54 @@ impl RunDispatcher {
         let requests: Vec<Box<ApprovalRequest>> = open.map(|(ask, _)| ask.clone()).collect();
         for ask in requests {
             self.poll_approval(ask);
+        }
+    }
+
+    /// Starts a unit of work in which a step executes; `stop` tells it to end.
+    fn spawn_execution<W, F>(
+        &mut self,
+        task_id: &TaskId,
+        stop: watch::Receiver<StopLevel>,
+        work: W,
+    ) -> AbortHandle
+    where
+        W: FnOnce(watch::Receiver<StopLevel>) -> F,
+        F: Future<Output = UnitResult> + Send + 'static,
+    {
+        if self.run.session.shared.permits.limits.is_none() {
+            return self.spawn_unit(work(stop));
+        }
+        let (run, work) = (Arc::clone(&self.run), Box::pin(work(stop.clone())));
+        self.spawn_unit(permits::execute(run, task_id.clone(), stop, work))
+    }
+
+    pub(super) fn fire_due_timers(&mut self) {
+        let wall = self.run.session.clock.now();
+        while let Some((at, timer)) = self.timers.pop(wall) {
+            let question = match &timer {
+                TimerKind::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
+                _ => None,
+            };
+            match question {
+                Some(ask) => self.poll_approval_last(ask),
+                None => self.process_input(at, InputKind::Woke { timer }),
+            }
+        }
+    }
+
+    fn set_timer(&mut self, at: Moment, timer: TimerKind) {
+        let step = match &timer {
+            TimerKind::Wait(attempt) => Some(attempt_task::step_of(&self.run, &attempt.task_id)),
+            _ => None,
+        };
+        // Its limit, if that is earlier, is a duration.
+        let named =
+            |work: &StepWork| matches!(work, StepWork::Wait(WaitCondition::Until(until)) if *until == at);
+        if step.is_some_and(|step| named(&step.work)) {
+            let wall = self.run.session.clock.now();
+            self.timers.set_on_wall(at, wall, timer);
+        } else {
+            self.timers.set(at, self.now, timer);
         }
     }
 }

@@ -5,13 +5,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::watch, task::AbortHandle};
+use tokio::sync::watch;
 
 use wf_core::{machine::TaskId, observe::TaskRemark};
 use wf_exec::StopLevel;
 use wf_store::PermitAnswer;
 
-use super::{dispatcher::RunDispatcher, locks};
+use super::locks;
 use crate::{
     run::RunContext,
     session::{EngineError, UnitResult, waiting::wait_for_stop},
@@ -24,28 +24,8 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The wait after which a step says what it waits for.
 const LONG_WAIT: Duration = Duration::from_secs(1);
 
-impl RunDispatcher {
-    /// Starts a unit of work in which a step executes; `stop` tells it to end.
-    pub(super) fn spawn_execution<W, F>(
-        &mut self,
-        task_id: &TaskId,
-        stop: watch::Receiver<StopLevel>,
-        work: W,
-    ) -> AbortHandle
-    where
-        W: FnOnce(watch::Receiver<StopLevel>) -> F,
-        F: Future<Output = UnitResult> + Send + 'static,
-    {
-        if self.run.session.shared.permits.limits.is_none() {
-            return self.spawn_unit(work(stop));
-        }
-        let (run, work) = (Arc::clone(&self.run), Box::pin(work(stop.clone())));
-        self.spawn_unit(execute(run, task_id.clone(), stop, work))
-    }
-}
-
 /// Does work under a permit. Work that is told to end before it has one ends at once, and needs none.
-async fn execute<F>(
+pub(super) async fn execute<F>(
     run: Arc<RunContext>,
     task_id: TaskId,
     stop: watch::Receiver<StopLevel>,

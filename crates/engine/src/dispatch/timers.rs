@@ -5,11 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::time::Instant;
 
 use wf_base::time::Moment;
-use wf_core::machine::{InputKind, TimerKind};
-use wf_model::{StepWork, WaitCondition};
-
-use super::dispatcher::RunDispatcher;
-use crate::run::attempt_task;
+use wf_core::machine::TimerKind;
 
 /// The maximum sleep while waiting for an instant on the wall clock, which may be set meanwhile.
 const MAX_WALL_SLEEP: Duration = Duration::from_secs(5);
@@ -105,38 +101,6 @@ fn soon(wait: Duration) -> Instant {
     let now = Instant::now();
     let far = Duration::from_secs(u64::from(u32::MAX));
     now.checked_add(wait).unwrap_or_else(|| now + far)
-}
-
-impl RunDispatcher {
-    pub(super) fn fire_due_timers(&mut self) {
-        let wall = self.run.session.clock.now();
-        while let Some((at, timer)) = self.timers.pop(wall) {
-            let question = match &timer {
-                TimerKind::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
-                _ => None,
-            };
-            match question {
-                Some(ask) => self.poll_approval_last(ask),
-                None => self.process_input(at, InputKind::Woke { timer }),
-            }
-        }
-    }
-
-    pub(super) fn set_timer(&mut self, at: Moment, timer: TimerKind) {
-        let step = match &timer {
-            TimerKind::Wait(attempt) => Some(attempt_task::step_of(&self.run, &attempt.task_id)),
-            _ => None,
-        };
-        // Its limit, if that is earlier, is a duration.
-        let named =
-            |work: &StepWork| matches!(work, StepWork::Wait(WaitCondition::Until(until)) if *until == at);
-        if step.is_some_and(|step| named(&step.work)) {
-            let wall = self.run.session.clock.now();
-            self.timers.set_on_wall(at, wall, timer);
-        } else {
-            self.timers.set(at, self.now, timer);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::{
     children::{ChildExit, ChildPurpose, SpawnContext},
     daemon::Daemon,
+    deployed,
     lines::prefix_with_goal,
     look::{DueReconciliation, backoff_pause},
 };
@@ -84,7 +85,7 @@ impl Daemon<'_> {
     /// Records the exit of a process.
     pub(super) fn record_exit(&mut self, exit: &ChildExit) {
         self.record_orphan(&exit.purpose);
-        self.record_sync_exit(exit);
+        deployed::record_sync_exit(self, exit);
         let ChildPurpose::Slot(start) = &exit.purpose else {
             return;
         };
@@ -194,7 +195,7 @@ impl Daemon<'_> {
         // If that cannot be read, it is read the next time.
         let (answered, over) = resumable_reconciliations(&self.leadership.reader, now).unwrap_or_default();
         for cycle in answered {
-            if self.is_of_deployed(&cycle.run) {
+            if deployed::is_of_deployed(self, &cycle.run) {
                 continue;
             }
             let before = self.answers_at_resume.insert(cycle.run.clone(), cycle.answers);

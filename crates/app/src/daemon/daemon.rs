@@ -8,11 +8,13 @@ use std::{
 use tokio::{runtime::Runtime, sync::watch};
 
 use super::{
+    broken,
     children::ChildProcesses,
+    deployed, idle_runs,
     lead::{DaemonStandby, Leadership, acquire_leadership},
     look::{DueReconciliation, backoff_pause, examine_goals},
     reload::LoadedGoals,
-    report::GoalCounters,
+    report::{self, GoalCounters},
     waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer},
 };
 use crate::{
@@ -182,9 +184,9 @@ impl Daemon<'_> {
             looked = self.examine_due() => looked?,
             () = stop.exit_requested() => return self.shut_down(stop).await,
         };
-        let _ = self.systemd.ready(&self.status(wake));
+        let _ = self.systemd.ready(&report::status(&self, wake));
         if !self.options.once {
-            self.caller.info_line(&format!("leader, {}", self.status(wake)));
+            self.caller.info_line(&format!("leader, {}", report::status(&self, wake)));
         }
         loop {
             if self.options.once && self.children.is_empty() {
@@ -208,7 +210,7 @@ impl Daemon<'_> {
                 looked = self.handle_event(&event, &mut waits) => looked?,
                 () = stop.exit_requested() => return self.shut_down(stop).await,
             };
-            let _ = self.systemd.status(&self.status(wake));
+            let _ = self.systemd.status(&report::status(&self, wake));
         }
     }
 
@@ -223,7 +225,7 @@ impl Daemon<'_> {
             DaemonEvent::Reload => {
                 let _ = self.systemd.reloading();
                 self.reload_goals(sources).await?;
-                let _ = self.systemd.ready(&self.status(None));
+                let _ = self.systemd.ready(&report::status(self, None));
             }
             DaemonEvent::Alarm | DaemonEvent::ChildExited | DaemonEvent::Stop | DaemonEvent::Watchdog => {}
         }
@@ -233,8 +235,8 @@ impl Daemon<'_> {
     /// Marks every goal for the next check.
     fn mark_all_due(&mut self) {
         self.agenda = GoalAgenda::default();
-        self.forget_removed_goals();
-        self.find_deployed();
+        report::forget_removed_goals(self);
+        deployed::find_deployed(self);
         for goal in self.goals.goals().keys().filter(|goal| !self.deployed.contains_key(*goal)) {
             self.agenda.add(goal.clone());
         }
@@ -273,8 +275,8 @@ impl Daemon<'_> {
         let mut wakes: Vec<Moment> = self.agenda.wake().into_iter().collect();
         wakes.extend(self.resume_answered(now));
         wakes.extend(self.resume_orphans(now));
-        wakes.extend(self.resume_due_runs(now));
-        wakes.extend(self.sync_deployed(now));
+        wakes.extend(idle_runs::resume_due_runs(self, now));
+        wakes.extend(deployed::sync_deployed(self, now));
         for (goal, turn) in &examination.turns {
             for (slot, cause) in &turn.start {
                 // It is due until its process claims it.
@@ -290,9 +292,9 @@ impl Daemon<'_> {
         } else {
             self.ledger_failures = 0;
         }
-        wakes.extend(self.miss_broken(now).await);
+        wakes.extend(broken::miss_broken(self, now).await);
         wakes.extend(self.send_notifications(now));
-        self.report(&examination);
+        report::update_health(self, &examination);
         Ok(wakes.into_iter().min())
     }
 

@@ -1,3 +1,5 @@
+//! The runs nobody works on: they are resumed once their requests are answered or over.
+
 use std::time::Duration;
 
 use super::{children::ChildPurpose, daemon::Daemon};
@@ -7,22 +9,20 @@ use wf_base::time::Moment;
 /// The interval of looks at runs nobody works on.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
-impl Daemon<'_> {
-    /// Resumes runs nobody works on, once their requests are answered or over; returns the time at which that of the
-    /// next one is over.
-    pub(super) fn resume_due_runs(&mut self, now: Moment) -> Option<Moment> {
-        // If that cannot be read, it is read the next time.
-        let (due, next) = find_due_runs(self.caller, &self.leadership.reader, now).unwrap_or_default();
-        self.due_at_resume.retain(|run, _| due.iter().any(|due_run| due_run.run == *run));
-        for run in due {
-            let purpose = ChildPurpose::Resume(run.run.clone());
-            // One that could not go on is tried again once something about it is different.
-            if !self.children.runs_for(&purpose)
-                && self.due_at_resume.insert(run.run, run.mark) != Some(run.mark)
-            {
-                self.spawn(purpose);
-            }
+/// Resumes runs nobody works on, once their requests are answered or over; returns the time at which that of the
+/// next one is over.
+pub(super) fn resume_due_runs(daemon: &mut Daemon<'_>, now: Moment) -> Option<Moment> {
+    // If that cannot be read, it is read the next time.
+    let (due, next) = find_due_runs(daemon.caller, &daemon.leadership.reader, now).unwrap_or_default();
+    daemon.due_at_resume.retain(|run, _| due.iter().any(|due_run| due_run.run == *run));
+    for run in due {
+        let purpose = ChildPurpose::Resume(run.run.clone());
+        // One that could not go on is tried again once something about it is different.
+        if !daemon.children.runs_for(&purpose)
+            && daemon.due_at_resume.insert(run.run, run.mark) != Some(run.mark)
+        {
+            daemon.spawn(purpose);
         }
-        next
     }
+    next
 }

@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use wf_core::{
     agent::{
-        BriefingParts, ContextCut, ModelReply, ModelRequest, PriorConversation, ToolDefinition, ToolResult,
-        authoring::MemoryCalibration, dispatch_definition, read_answer, skill_definition, tool_definition,
+        BriefingParts, ModelRequest, PriorConversation, ToolDefinition, authoring::MemoryCalibration,
+        dispatch_definition, skill_definition, tool_definition,
     },
-    machine::{AgentBriefing, AgentRecord, InputKind, ModelCallOutcome, ModelLimits, ToolRecord, WorkExit},
+    machine::{AgentBriefing, AgentRecord, InputKind, ModelLimits, WorkExit},
 };
 use wf_exec::{
     StopLevel, WorkError,
@@ -22,8 +22,7 @@ use wf_exec::{
     sandbox::WorkspaceLayer,
 };
 use wf_model::{
-    AgentTool, AgentWork, JsonObject, ModelChoice, ModelDefinition, RequiredOutput, StepWork,
-    expr::EvalError, taint::taints,
+    AgentTool, AgentWork, JsonObject, ModelChoice, ModelDefinition, StepWork, expr::EvalError, taint::taints,
 };
 
 use super::{
@@ -331,59 +330,5 @@ fn definition(tool: AgentTool, work: &AgentWork) -> ToolDefinition {
         (AgentTool::Skill, _) => skill_definition(&work.skills),
         (AgentTool::Dispatch, Some(dispatch)) => dispatch_definition(dispatch),
         _ => tool_definition(tool),
-    }
-}
-
-impl AgentDialogue {
-    fn begin(request: ModelRequest, log: AgentLog) -> Self {
-        Self {
-            request,
-            reply: None,
-            failure: None,
-            results: BTreeMap::new(),
-            interrupted: None,
-            context: ContextCut::default(),
-            log: Some(log),
-        }
-    }
-
-    /// Builds the conversation anew from the recorded facts.
-    fn restore(bodies: &CallBodies, record: &AgentRecord, log: AgentLog) -> Result<Self, WorkError> {
-        let mut dialogue = Self::begin(bodies.load_body(&record.request)?, log);
-        let mut refusals = BTreeMap::new();
-        for turn in &record.turns {
-            match &turn.client {
-                Some(client) => dialogue.begin_request(bodies.load_body(&client.request)?),
-                None => dialogue.take_turn(&refusals, turn.repairs.as_deref()),
-            }
-            let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
-                continue;
-            };
-            dialogue.log_context(&turn.context);
-            refusals = turn.refusals();
-            let reply: ModelReply = bodies.load_body(reply)?;
-            dialogue.log_reply(&reply);
-            for (position, tool) in (0_u32..).zip(&turn.tools) {
-                match tool {
-                    ToolRecord::Ended { result, .. } => {
-                        let result: ToolResult = bodies.load_body(result)?;
-                        if let Some(call) = reply.tool_calls.get(position as usize) {
-                            dialogue.log_tool(call, &result);
-                        }
-                        dialogue.results.insert(position, result);
-                    }
-                    ToolRecord::Started => dialogue.interrupted = Some(position),
-                    ToolRecord::Refused(_) => {}
-                }
-            }
-            dialogue.reply = Some(reply);
-        }
-        Ok(dialogue)
-    }
-
-    /// Returns the mistake in the last answer.
-    pub(super) fn mistake(&self, outputs: &[RequiredOutput]) -> Option<String> {
-        let answer = self.reply.as_ref().filter(|reply| reply.tool_calls.is_empty())?;
-        read_answer(&answer.text, outputs).err().map(|mistake| mistake.to_string())
     }
 }

@@ -17,6 +17,7 @@ use wf_gateway::ModelCallResult;
 use super::{
     parse::AgentCall,
     session::{AgentDialogue, AgentSession},
+    supplement,
 };
 use crate::{
     models::call::{ModelCallFailure, PaidTries, passed_over},
@@ -35,10 +36,10 @@ pub(crate) async fn call_model(
     dialogue.begin_call(&model_call);
     let ModelCall { attempt, call, context, supplement, .. } = model_call;
     let mut end = unsent(attempt, call);
-    let added = match (&supplement.reply, session.added_context(&supplement)) {
+    let added = match (&supplement.reply, supplement::added_context(&session, &supplement)) {
         (None, Ok(added)) => added,
         (Some(given), _) => {
-            session.answer_by_gate(&mut dialogue, given, &mut end);
+            supplement::answer_by_gate(&session, &mut dialogue, given, &mut end);
             return Ok(Some(session.replied(&dialogue, end)));
         }
         (None, Err(unable)) => {
@@ -88,27 +89,6 @@ fn unsent(attempt: Attempt, call: u32) -> ModelCallEnd {
         outcome: ModelCallOutcome::Stopped,
         answered_by: None,
         effort: CallEffort::of_one_request(),
-    }
-}
-
-impl AgentDialogue {
-    /// Notes the failure of a call, and returns its outcome.
-    pub(super) fn fail(&mut self, failure: ModelCallFailure) -> ModelCallOutcome {
-        self.failure = Some(failure.clone());
-        let ModelCallFailure { reason, failure_class } = failure;
-        ModelCallOutcome::Failed { reason, failure_class }
-    }
-
-    /// Makes what preceded a call part of the request, and notes it in the log.
-    fn begin_call(&mut self, call: &ModelCall) {
-        if let Some(mistake) = &call.repairs {
-            self.log_note(&format!("[asked to repair the answer] {mistake}"));
-        }
-        for reason in call.refusals.values() {
-            self.log_note(&format!("[refused] {reason}"));
-        }
-        self.take_turn(&call.refusals, call.repairs.as_deref());
-        self.log_context(&call.context);
     }
 }
 

@@ -12,7 +12,6 @@ use wf_core::{
 use wf_exec::StopLevel;
 use wf_model::{AgentEngine, ModelChoice, ModelDefinition, ModelTable};
 
-use super::session::AgentDialogue;
 use crate::{
     models::asker::ModelAsker,
     run::RunContext,
@@ -77,15 +76,4 @@ async fn ask(
     };
     reply.usage = asker.usage();
     reply.asked = asker.asked_models.pop().map(Box::new);
-}
-
-impl AgentDialogue {
-    /// Notes in the log the compactor's answer.
-    fn log_compaction(&mut self, reply: &CompactionReply) {
-        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match &reply.said {
-            Ok(text) => self.log_note(&format!("[compactor] {}", one_line(text))),
-            Err(why) => self.log_note(&format!("[compactor] no answer: {why}")),
-        }
-    }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn put_exchange(
     match (&question.body, &question.tool) {
         (None, _) => {
             let dialogue = session.dialogue.lock().await;
-            put("message", json!(dialogue.news(question)));
+            put("message", json!(news(&dialogue, question)));
             put("tokens", json!(question.input));
             put("call", json!(call));
         }
@@ -90,19 +90,17 @@ pub(crate) async fn answer_exchange(
     Ok(GatedExchange { part, start, mistake, revised, content, supplement })
 }
 
-impl AgentDialogue {
-    /// Returns the text the model did not get before the next call.
-    pub(super) fn news(&self, question: &ExchangeQuestion) -> String {
-        let Some(reply) = self.reply.as_ref().filter(|_| question.start.is_some()) else {
-            return news_of(&self.request);
-        };
-        let results = (0_u32..).zip(&reply.tool_calls).filter_map(|(position, _)| {
-            let refused = question.refusals.get(&position).cloned();
-            refused.or_else(|| self.results.get(&position).map(|result| result.text.clone()))
-        });
-        let repairs = question.start.as_ref().and_then(|start| start.repairs.clone());
-        results.chain(repairs).collect::<Vec<_>>().join("\n\n")
-    }
+/// Returns the text the model did not get before the next call.
+pub(super) fn news(dialogue: &AgentDialogue, question: &ExchangeQuestion) -> String {
+    let Some(reply) = dialogue.reply.as_ref().filter(|_| question.start.is_some()) else {
+        return news_of(&dialogue.request);
+    };
+    let results = (0_u32..).zip(&reply.tool_calls).filter_map(|(position, _)| {
+        let refused = question.refusals.get(&position).cloned();
+        refused.or_else(|| dialogue.results.get(&position).map(|result| result.text.clone()))
+    });
+    let repairs = question.start.as_ref().and_then(|start| start.repairs.clone());
+    results.chain(repairs).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the texts of a request after the last reply in it.
@@ -133,9 +131,9 @@ fn exchange_content(
     let mut show = |name: &str, value: Value| drop(shown.insert(name.to_owned(), value));
     let digest = match (&question.body, &question.tool) {
         (None, _) => {
-            show("message", json!(dialogue.news(question)));
+            show("message", json!(news(dialogue, question)));
             show("tokens", json!(question.input));
-            dialogue.request_digest(question)
+            request_digest(dialogue, question)
         }
         (Some(body), None) => {
             let reply: ModelReply = session.bodies.load_body(body)?;
@@ -168,19 +166,17 @@ fn exchange_content(
     Ok(ShownContent { digest, shown })
 }
 
-impl AgentDialogue {
-    /// Returns the digest of the next request.
-    fn request_digest(&self, question: &ExchangeQuestion) -> Sha256Digest {
-        let start = question.start.as_ref();
-        if let Some(client) = start.and_then(|start| start.client) {
-            return client.request;
-        }
-        let repairs = start.and_then(|start| start.repairs.as_deref());
-        let request: ModelRequest = self.next_request(&question.refusals, repairs);
-        let cut = start.map(|start| start.context.clone()).unwrap_or_default();
-        let bytes = serde_json::to_vec(request.after_cut(&cut).as_ref()).unwrap_or_default();
-        Sha256Digest::of_bytes(&bytes)
+/// Returns the digest of the next request.
+fn request_digest(dialogue: &AgentDialogue, question: &ExchangeQuestion) -> Sha256Digest {
+    let start = question.start.as_ref();
+    if let Some(client) = start.and_then(|start| start.client) {
+        return client.request;
     }
+    let repairs = start.and_then(|start| start.repairs.as_deref());
+    let request: ModelRequest = dialogue.next_request(&question.refusals, repairs);
+    let cut = start.map(|start| start.context.clone()).unwrap_or_default();
+    let bytes = serde_json::to_vec(request.after_cut(&cut).as_ref()).unwrap_or_default();
+    Sha256Digest::of_bytes(&bytes)
 }
 
 /// Cuts the texts in a value.

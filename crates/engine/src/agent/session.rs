@@ -8,9 +8,12 @@ use std::{
 use wf_base::time::Moment;
 use wf_core::{
     agent::{ContextCut, ModelReply, ModelRequest, ToolCall, ToolResult, read_answer},
-    machine::{AgentEnding, Attempt, AttemptEnd, WorkExit},
+    machine::{
+        AgentEnding, AgentRecord, Attempt, AttemptEnd, CompactionReply, ModelCall, ModelCallEnd,
+        ModelCallOutcome, ToolRecord, WorkExit,
+    },
 };
-use wf_exec::process::ProcessCommand;
+use wf_exec::{WorkError, process::ProcessCommand};
 use wf_model::{AgentDispatch, AgentSkill, AgentTool, FetchHost, ModelDefinition, RequiredOutput};
 
 use super::{
@@ -105,6 +108,89 @@ impl LiveAgents {
 }
 
 impl AgentDialogue {
+    /// Begins with a first request.
+    pub(super) fn begin(request: ModelRequest, log: AgentLog) -> Self {
+        Self {
+            request,
+            reply: None,
+            failure: None,
+            results: BTreeMap::new(),
+            interrupted: None,
+            context: ContextCut::default(),
+            log: Some(log),
+        }
+    }
+
+    /// Builds the conversation anew from the recorded facts.
+    pub(super) fn restore(
+        bodies: &CallBodies,
+        record: &AgentRecord,
+        log: AgentLog,
+    ) -> Result<Self, WorkError> {
+        let mut dialogue = Self::begin(bodies.load_body(&record.request)?, log);
+        let mut refusals = BTreeMap::new();
+        for turn in &record.turns {
+            match &turn.client {
+                Some(client) => dialogue.begin_request(bodies.load_body(&client.request)?),
+                None => dialogue.take_turn(&refusals, turn.repairs.as_deref()),
+            }
+            let Some(ModelCallOutcome::Replied { reply, .. }) = &turn.outcome else {
+                continue;
+            };
+            dialogue.log_context(&turn.context);
+            refusals = turn.refusals();
+            let reply: ModelReply = bodies.load_body(reply)?;
+            dialogue.log_reply(&reply);
+            for (position, tool) in (0_u32..).zip(&turn.tools) {
+                match tool {
+                    ToolRecord::Ended { result, .. } => {
+                        let result: ToolResult = bodies.load_body(result)?;
+                        if let Some(call) = reply.tool_calls.get(position as usize) {
+                            dialogue.log_tool(call, &result);
+                        }
+                        dialogue.results.insert(position, result);
+                    }
+                    ToolRecord::Started => dialogue.interrupted = Some(position),
+                    ToolRecord::Refused(_) => {}
+                }
+            }
+            dialogue.reply = Some(reply);
+        }
+        Ok(dialogue)
+    }
+
+    /// Returns the mistake in the last answer.
+    pub(super) fn mistake(&self, outputs: &[RequiredOutput]) -> Option<String> {
+        let answer = self.reply.as_ref().filter(|reply| reply.tool_calls.is_empty())?;
+        read_answer(&answer.text, outputs).err().map(|mistake| mistake.to_string())
+    }
+
+    /// Notes the failure of a call, and returns its outcome.
+    pub(super) fn fail(&mut self, failure: ModelCallFailure) -> ModelCallOutcome {
+        self.failure = Some(failure.clone());
+        let ModelCallFailure { reason, failure_class } = failure;
+        ModelCallOutcome::Failed { reason, failure_class }
+    }
+
+    /// Makes what preceded a call part of the request, and notes it in the log.
+    pub(super) fn begin_call(&mut self, call: &ModelCall) {
+        if let Some(mistake) = &call.repairs {
+            self.log_note(&format!("[asked to repair the answer] {mistake}"));
+        }
+        for reason in call.refusals.values() {
+            self.log_note(&format!("[refused] {reason}"));
+        }
+        self.take_turn(&call.refusals, call.repairs.as_deref());
+        self.log_context(&call.context);
+    }
+
+    /// Lets a model call fail before anything is sent.
+    pub(super) fn fail_call(&mut self, error: WorkError, end: &mut ModelCallEnd) {
+        let WorkError { reason, failure_class, .. } = error;
+        end.outcome = self.fail(ModelCallFailure { reason, failure_class });
+        end.effort.requests = 0;
+    }
+
     /// Begins with the request a program of its own makes.
     pub(super) fn begin_request(&mut self, request: ModelRequest) {
         self.request = request;
@@ -130,6 +216,15 @@ impl AgentDialogue {
     pub(super) fn log_tool(&mut self, call: &ToolCall, result: &ToolResult) {
         if let Some(log) = &mut self.log {
             log.tool(call, result);
+        }
+    }
+
+    /// Notes in the log the compactor's answer.
+    pub(super) fn log_compaction(&mut self, reply: &CompactionReply) {
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match &reply.said {
+            Ok(text) => self.log_note(&format!("[compactor] {}", one_line(text))),
+            Err(why) => self.log_note(&format!("[compactor] no answer: {why}")),
         }
     }
 

@@ -15,50 +15,47 @@ use wf_model::{AgentSkillScript, RequiredOutput, Step, StepWork};
 use super::session::AgentSession;
 use crate::run::attempt_task::step_of;
 
-impl AgentSession {
-    /// Runs a script of a skill with what both the skill and the step permit.
-    pub(super) async fn run_script(
-        &self,
-        environment: ToolEnvironment,
-        called: SkillScriptCall<'_>,
-        stop: watch::Receiver<StopLevel>,
-    ) -> Result<ToolOutcome, WorkError> {
-        let run = &self.task.run;
-        let SkillScriptCall { script, call } = called;
-        let step =
-            narrowed(&step_of(run, &self.task.attempt.task_id), script, StepWork::Skill(Box::new(call)));
-        let Some(secrets) = self.task.secrets(&step, &stop).await? else {
-            return Err(WorkError::logical("the script was not started: the attempt ends"));
-        };
-        let mut command = self.task.whole_command(&step, &secrets).await?;
-        if let (Some(sandbox), Some(own)) = (&mut command.sandbox, &self.command.sandbox)
-            && let (
-                WorkspaceLayer::Direct { control, .. },
-                WorkspaceLayer::Direct { control: of_step, write: granted, .. },
-            ) = (&mut sandbox.layer, &own.layer)
-        {
-            // A path that the skill names exactly may be one that the step has only as a part of a folder.
-            sandbox.repository_grants = Some(granted.clone());
-            control
-                .extend(of_step.iter().filter(|file| !control.contains(file)).cloned().collect::<Vec<_>>());
-        }
-        let output = self.task.output();
-        begin_output(&output, true);
-        let site = ToolEnvironment { command, output_limit: step.limits.output, ..environment };
-        let outcome = run_program(&run.session.executor, &site, script.timeout, stop).await;
-        let written = take_output(&output, &site.mask);
-        if outcome.is_error {
-            return Ok(outcome);
-        }
-        Ok(match written.and_then(|text| outputs_line(&text, &script.outputs)) {
-            Ok(line) => ToolOutcome { text: format!("{}{line}", outcome.text), ..outcome },
-            Err(unable) => {
-                let reason = site.mask.text(&unable.reason).into_owned();
-                let text = format!("{}\n[its outputs are not valid: {reason}]", outcome.text);
-                ToolOutcome { text, is_error: true, ..outcome }
-            }
-        })
+/// Runs a script of a skill with what both the skill and the step permit.
+pub(super) async fn run_script(
+    session: &AgentSession,
+    environment: ToolEnvironment,
+    called: SkillScriptCall<'_>,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<ToolOutcome, WorkError> {
+    let run = &session.task.run;
+    let SkillScriptCall { script, call } = called;
+    let step =
+        narrowed(&step_of(run, &session.task.attempt.task_id), script, StepWork::Skill(Box::new(call)));
+    let Some(secrets) = session.task.secrets(&step, &stop).await? else {
+        return Err(WorkError::logical("the script was not started: the attempt ends"));
+    };
+    let mut command = session.task.whole_command(&step, &secrets).await?;
+    if let (Some(sandbox), Some(own)) = (&mut command.sandbox, &session.command.sandbox)
+        && let (
+            WorkspaceLayer::Direct { control, .. },
+            WorkspaceLayer::Direct { control: of_step, write: granted, .. },
+        ) = (&mut sandbox.layer, &own.layer)
+    {
+        // A path that the skill names exactly may be one that the step has only as a part of a folder.
+        sandbox.repository_grants = Some(granted.clone());
+        control.extend(of_step.iter().filter(|file| !control.contains(file)).cloned().collect::<Vec<_>>());
     }
+    let output = session.task.output();
+    begin_output(&output, true);
+    let site = ToolEnvironment { command, output_limit: step.limits.output, ..environment };
+    let outcome = run_program(&run.session.executor, &site, script.timeout, stop).await;
+    let written = take_output(&output, &site.mask);
+    if outcome.is_error {
+        return Ok(outcome);
+    }
+    Ok(match written.and_then(|text| outputs_line(&text, &script.outputs)) {
+        Ok(line) => ToolOutcome { text: format!("{}{line}", outcome.text), ..outcome },
+        Err(unable) => {
+            let reason = site.mask.text(&unable.reason).into_owned();
+            let text = format!("{}\n[its outputs are not valid: {reason}]", outcome.text);
+            ToolOutcome { text, is_error: true, ..outcome }
+        }
+    })
 }
 
 /// Returns a step of an agent as one running a script: with the permissions and limits of both.

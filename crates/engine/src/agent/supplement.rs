@@ -11,7 +11,6 @@ use wf_model::TokenUsage;
 
 use super::session::{AgentDialogue, AgentSession};
 use crate::{
-    models::call::ModelCallFailure,
     run::{RunContext, attempt_task::step_of},
     session::EngineError,
 };
@@ -55,42 +54,34 @@ pub(super) async fn store_supplement(
     Ok(supplement)
 }
 
-impl AgentSession {
-    /// Answers a model call by the reply of a gate: nothing is sent, and nothing paid.
-    pub(super) fn answer_by_gate(
-        &self,
-        dialogue: &mut AgentDialogue,
-        gate_reply: &GateReply,
-        end: &mut ModelCallEnd,
-    ) {
-        (end.effort.requests, end.answered_by) = (0, Some(gate_reply.gate.clone()));
-        let reply: ModelReply = match self.bodies.load_body(&gate_reply.reply) {
-            Ok(reply) => reply,
-            Err(unable) => return dialogue.fail_call(unable, end),
-        };
-        end.outcome = ModelCallOutcome::Replied {
-            model: self.model.name.clone(),
-            reply: gate_reply.reply,
-            stop: reply.stop,
-            reply_tokens: reply.estimated_tokens(),
-            tool_calls: Vec::new(),
-        };
-        dialogue.log_note(&format!("[answered by gate] {}", gate_reply.gate));
-        dialogue.log_reply(&reply);
-        dialogue.reply = Some(reply);
-    }
-
-    /// Returns the context that gates add to a model call.
-    pub(super) fn added_context(&self, supplement: &CallSupplement) -> Result<Option<String>, WorkError> {
-        supplement.context.as_ref().map(|added| self.bodies.load_body(&added.text)).transpose()
-    }
+/// Answers a model call by the reply of a gate: nothing is sent, and nothing paid.
+pub(super) fn answer_by_gate(
+    session: &AgentSession,
+    dialogue: &mut AgentDialogue,
+    gate_reply: &GateReply,
+    end: &mut ModelCallEnd,
+) {
+    (end.effort.requests, end.answered_by) = (0, Some(gate_reply.gate.clone()));
+    let reply: ModelReply = match session.bodies.load_body(&gate_reply.reply) {
+        Ok(reply) => reply,
+        Err(unable) => return dialogue.fail_call(unable, end),
+    };
+    end.outcome = ModelCallOutcome::Replied {
+        model: session.model.name.clone(),
+        reply: gate_reply.reply,
+        stop: reply.stop,
+        reply_tokens: reply.estimated_tokens(),
+        tool_calls: Vec::new(),
+    };
+    dialogue.log_note(&format!("[answered by gate] {}", gate_reply.gate));
+    dialogue.log_reply(&reply);
+    dialogue.reply = Some(reply);
 }
 
-impl AgentDialogue {
-    /// Lets a model call fail before anything is sent.
-    pub(super) fn fail_call(&mut self, error: WorkError, end: &mut ModelCallEnd) {
-        let WorkError { reason, failure_class, .. } = error;
-        end.outcome = self.fail(ModelCallFailure { reason, failure_class });
-        end.effort.requests = 0;
-    }
+/// Returns the context that gates add to a model call.
+pub(super) fn added_context(
+    session: &AgentSession,
+    supplement: &CallSupplement,
+) -> Result<Option<String>, WorkError> {
+    supplement.context.as_ref().map(|added| session.bodies.load_body(&added.text)).transpose()
 }

@@ -20,6 +20,7 @@ use super::{
     mcp::ServerAnswer,
     parse::AgentCall,
     session::AgentSession,
+    skill,
 };
 use crate::{
     run::{RunContext, attempt_task::step_of},
@@ -142,7 +143,7 @@ impl AgentSession {
             }
             AgentCall::Script(script) => {
                 let source = format!("the script {}", script.call.path());
-                match self.run_script(site, script, stop).await {
+                match skill::run_script(self, site, script, stop).await {
                     Ok(outcome) => CallOutcome::of_process(outcome, source),
                     Err(unable) => CallOutcome::failed(mask.text(&unable.reason).into_owned()),
                 }

@@ -39,7 +39,7 @@ pub(crate) async fn serve_client(
     let session = run.agents.find_agent(&turn.attempt)?;
     let mut client = session.client.as_ref().ok_or(EngineError::Stuck)?.lock().await;
     let mut dialogue = session.dialogue.lock().await;
-    dialogue.release(&mut client, &turn.refusals);
+    release(&mut dialogue, &mut client, &turn.refusals);
     client.replied = run.session.clock.now();
     if client.process.is_none() {
         if let Some(invalid) = &turn.repairs {
@@ -65,7 +65,7 @@ pub(crate) async fn serve_client(
         match client.next_event(&mut stop).await {
             ClientEvent::Stop(level) => client.process.iter().for_each(|process| process.stop(level)),
             ClientEvent::End(end) => {
-                return session.client_ended(&run, &mut client, &mut dialogue, end).await;
+                return client_ended(&session, &run, &mut client, &mut dialogue, end).await;
             }
             ClientEvent::Call(pending) if pending.reply.is_closed() => {}
             ClientEvent::Call(pending) => {
@@ -73,11 +73,11 @@ pub(crate) async fn serve_client(
                 client.process.iter().for_each(|process| mask_request(&mut request, &process.mask));
                 let digest = session.bodies.put_request(&request).await?;
                 if let Some(recorded) = client.take_recorded(digest) {
-                    session.answer_from_log(&mut dialogue, pending, &recorded);
+                    answer_from_log(&session, &mut dialogue, pending, &recorded);
                     continue;
                 }
                 let took = run.session.clock.now().since(client.replied);
-                let tools = session.tool_ends(&mut dialogue, &turn, &request, took).await?;
+                let tools = tool_ends(&session, &mut dialogue, &turn, &request, took).await?;
                 let call = ClientCall {
                     request: digest,
                     input: request.estimated_tokens(),
@@ -106,116 +106,112 @@ impl ClientSession {
     }
 }
 
-impl AgentDialogue {
-    /// Gives a program the reply to its last request, without the tool calls that were refused.
-    fn release(&mut self, client: &mut ClientSession, refusals: &Refusals) {
-        for reason in refusals.values() {
-            self.log_note(&format!("[refused] {reason}"));
-        }
-        let Some(waiting) = client.pending_call.take() else {
-            return;
-        };
-        let answer = match (&self.reply, &self.failure) {
-            (Some(reply), _) => Ok(reply.without(refusals)),
-            (None, Some(failure)) => Err(refuse(failure.reason.clone())),
-            (None, None) => Err(refuse("the call was not made".to_owned())),
-        };
-        // A program that no longer waits asks again.
-        let _ = waiting.reply.send(answer);
+/// Gives a program the reply to its last request, without the tool calls that were refused.
+fn release(dialogue: &mut AgentDialogue, client: &mut ClientSession, refusals: &Refusals) {
+    for reason in refusals.values() {
+        dialogue.log_note(&format!("[refused] {reason}"));
     }
-
-    /// Returns the results of the tool calls in the last reply a request has, by position, and logs them.
-    fn take_results<'r>(&mut self, request: &'r ModelRequest) -> Vec<(u32, &'r ToolResult)> {
-        let calls = self.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
-        let of_calls = (0_u32..).zip(&calls);
-        let results = of_calls.filter_map(|(position, call)| {
-            let result = result_of(request, &call.id)?;
-            self.log_tool(call, result);
-            Some((position, result))
-        });
-        results.collect()
-    }
+    let Some(waiting) = client.pending_call.take() else {
+        return;
+    };
+    let answer = match (&dialogue.reply, &dialogue.failure) {
+        (Some(reply), _) => Ok(reply.without(refusals)),
+        (None, Some(failure)) => Err(refuse(failure.reason.clone())),
+        (None, None) => Err(refuse("the call was not made".to_owned())),
+    };
+    // A program that no longer waits asks again.
+    let _ = waiting.reply.send(answer);
 }
 
-impl AgentSession {
-    /// Gives a program beginning anew the recorded reply to a request.
-    fn answer_from_log(
-        &self,
-        dialogue: &mut AgentDialogue,
-        pending: PendingCall,
-        recorded_reply: &ClientReply,
-    ) {
-        dialogue.log_note("[answered from the log]");
-        let reply: Result<ModelReply, _> = self.bodies.load_body(&recorded_reply.reply);
-        let reply = reply.map(|reply| reply.without(&recorded_reply.refusals));
-        let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
-    }
+/// Returns the results of the tool calls in the last reply a request has, by position, and logs them.
+fn take_results<'r>(dialogue: &mut AgentDialogue, request: &'r ModelRequest) -> Vec<(u32, &'r ToolResult)> {
+    let calls = dialogue.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
+    let of_calls = (0_u32..).zip(&calls);
+    let results = of_calls.filter_map(|(position, call)| {
+        let result = result_of(request, &call.id)?;
+        dialogue.log_tool(call, result);
+        Some((position, result))
+    });
+    results.collect()
+}
 
-    /// Returns the ends of the tool calls in the last reply whose results a request has. They took as long as the
-    /// program was without a reply to wait for.
-    async fn tool_ends(
-        &self,
-        dialogue: &mut AgentDialogue,
-        turn: &ClientTurn,
-        request: &ModelRequest,
-        took: Duration,
-    ) -> Result<Vec<ToolCallEnd>, EngineError> {
-        let calls = dialogue.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
-        let mut ends = Vec::new();
-        for (position, result) in dialogue.take_results(request) {
-            let tool = calls.get(position as usize).map(|call| call.tool.as_str()).unwrap_or_default();
-            ends.push(ToolCallEnd {
-                id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
-                result: self.bodies.store_body(result).await?,
-                tokens: estimate_tokens(&result.text),
-                is_error: result.is_error,
-                untrusted: self.client_reads_outside().then(|| source_of_tool(tool)),
-                duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            });
+/// Gives a program beginning anew the recorded reply to a request.
+fn answer_from_log(
+    session: &AgentSession,
+    dialogue: &mut AgentDialogue,
+    pending: PendingCall,
+    recorded_reply: &ClientReply,
+) {
+    dialogue.log_note("[answered from the log]");
+    let reply: Result<ModelReply, _> = session.bodies.load_body(&recorded_reply.reply);
+    let reply = reply.map(|reply| reply.without(&recorded_reply.refusals));
+    let _ = pending.reply.send(reply.map_err(|unable| refuse(unable.reason)));
+}
+
+/// Returns the ends of the tool calls in the last reply whose results a request has. They took as long as the
+/// program was without a reply to wait for.
+async fn tool_ends(
+    session: &AgentSession,
+    dialogue: &mut AgentDialogue,
+    turn: &ClientTurn,
+    request: &ModelRequest,
+    took: Duration,
+) -> Result<Vec<ToolCallEnd>, EngineError> {
+    let calls = dialogue.reply.as_ref().map(|reply| reply.tool_calls.clone()).unwrap_or_default();
+    let mut ends = Vec::new();
+    for (position, result) in take_results(dialogue, request) {
+        let tool = calls.get(position as usize).map(|call| call.tool.as_str()).unwrap_or_default();
+        ends.push(ToolCallEnd {
+            id: ToolCallId { attempt: turn.attempt.clone(), call: turn.call, position },
+            result: session.bodies.store_body(result).await?,
+            tokens: estimate_tokens(&result.text),
+            is_error: result.is_error,
+            untrusted: client_reads_outside(session).then(|| source_of_tool(tool)),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+    Ok(ends)
+}
+
+/// True if any result of a program's tools is from outside: the inputs of a tool are not known.
+fn client_reads_outside(session: &AgentSession) -> bool {
+    let network = session.command.sandbox.as_ref().is_some_and(|sandbox| sandbox.network);
+    network || !session.untrusted.is_empty()
+}
+
+/// Reports the end of a program, with its answer.
+async fn client_ended(
+    session: &AgentSession,
+    run: &RunContext,
+    client: &mut ClientSession,
+    dialogue: &mut AgentDialogue,
+    end: Option<ClientEnd>,
+) -> UnitResult {
+    let mask = client.process.take().map(|process| process.mask).unwrap_or_default();
+    let attempt = session.task.attempt.clone();
+    let Some(end) = end else {
+        return Err(EngineError::Stuck);
+    };
+    end.output.shown().iter().for_each(|line| dialogue.log_note(line));
+    let class = dialogue.failure.as_ref().map_or(FailureClass::Logical, |failure| failure.failure_class);
+    let contract = ClientContract {
+        engine: client.engine,
+        outputs: &session.outputs,
+        error_class: class,
+        repairs: client.invalid_answer.is_some(),
+    };
+    let ClientExit { exit, answer, mistake } = exit_of(&end, contract);
+    if !exit.is_success() {
+        mask.text(&end.end.tails.err).lines().for_each(|line| dialogue.log_note(line));
+    }
+    let answer = match answer {
+        Some(answer) => {
+            let answer = run.mask().await.text(&answer).into_owned();
+            Some(session.bodies.store_body(&answer).await?)
         }
-        Ok(ends)
-    }
-
-    /// True if any result of a program's tools is from outside: the inputs of a tool are not known.
-    fn client_reads_outside(&self) -> bool {
-        let network = self.command.sandbox.as_ref().is_some_and(|sandbox| sandbox.network);
-        network || !self.untrusted.is_empty()
-    }
-
-    /// Reports the end of a program, with its answer.
-    async fn client_ended(
-        &self,
-        run: &RunContext,
-        client: &mut ClientSession,
-        dialogue: &mut AgentDialogue,
-        end: Option<ClientEnd>,
-    ) -> UnitResult {
-        let mask = client.process.take().map(|process| process.mask).unwrap_or_default();
-        let attempt = self.task.attempt.clone();
-        let Some(end) = end else {
-            return Err(EngineError::Stuck);
-        };
-        end.output.shown().iter().for_each(|line| dialogue.log_note(line));
-        let class = dialogue.failure.as_ref().map_or(FailureClass::Logical, |failure| failure.failure_class);
-        let contract = ClientContract {
-            engine: client.engine,
-            outputs: &self.outputs,
-            error_class: class,
-            repairs: client.invalid_answer.is_some(),
-        };
-        let ClientExit { exit, answer, mistake } = exit_of(&end, contract);
-        if !exit.is_success() {
-            mask.text(&end.end.tails.err).lines().for_each(|line| dialogue.log_note(line));
-        }
-        let answer = match answer {
-            Some(answer) => {
-                let answer = run.mask().await.text(&answer).into_owned();
-                Some(self.bodies.store_body(&answer).await?)
-            }
-            None => None,
-        };
-        Ok(Some(InputKind::ClientEnded { attempt, exit, answer, mistake }))
-    }
+        None => None,
+    };
+    Ok(Some(InputKind::ClientEnded { attempt, exit, answer, mistake }))
 }
 
 /// Returns the result of a tool call a request carries.

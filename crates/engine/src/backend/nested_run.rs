@@ -20,7 +20,7 @@ use wf_model::{JsonObject, StepWork};
 
 use super::replica::{RunReplica, WorkInputs, with_stale};
 use crate::{
-    files::reliance::ReliedEvidence,
+    files::{kept, reliance::ReliedEvidence},
     nested::{
         children,
         plan_run::{self, NestedBeginning, NestedPlace, NestedWork},
@@ -189,7 +189,7 @@ fn nested_run_of(task: &AttemptTask) -> Result<Result<NestedRun, WorkError>, Eng
         Err(unable) => return Ok(Err(unable)),
     };
     let past = plan_run::nested_past_run(task, &params)?;
-    let past = task.run.session.without_changed(past)?;
+    let past = kept::without_changed(&task.run.session, past)?;
     Ok(Ok(NestedRun {
         outer: task.run.run_ref.id.clone(),
         attempt: task.attempt.clone(),

@@ -36,6 +36,7 @@ use super::{
     retried_results::RetriedResults,
 };
 use crate::{
+    files::kept,
     reuse::RepeatedRun,
     session::{
         EngineError, EngineSession, FinishedRun, RunRequest,
@@ -236,7 +237,8 @@ pub fn run_on(
     request: RunRequest,
     backend: &BackendProgram,
 ) -> Result<FinishedRun, EngineError> {
-    let request = RunRequest { repeated_run: session.without_changed(request.repeated_run)?, ..request };
+    let request =
+        RunRequest { repeated_run: kept::without_changed(session, request.repeated_run)?, ..request };
     let finished = block_on(async {
         let (stop, heard) = watch::channel(StopLevel::No);
         let (session, backend) = (Arc::clone(session), backend.clone());

@@ -19,7 +19,7 @@ use crate::{
     reuse::RepeatedRun,
     session::{
         EngineError, EngineSession, FinishedRun, RunRequest,
-        end::recorded_end,
+        end::{name_left_processes, recorded_end},
         waiting::{self, block_on},
     },
 };
@@ -130,7 +130,7 @@ fn run_and_conclude(
 ) -> Result<FinishedRun, EngineError> {
     let finished = block_on(async {
         let finished = work.await?;
-        session.name_left_processes();
+        name_left_processes(session);
         sweep(session.store.folder()).await?;
         Ok(finished)
     });

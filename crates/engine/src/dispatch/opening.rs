@@ -12,6 +12,7 @@ use wf_store::{FencingToken, NewRun, RunLease, RunRow, StoreError};
 
 use crate::{
     files::{
+        kept,
         recorded_results::reused_results,
         view::{self, EarlierBaseline, ViewedRun, store_baseline},
     },
@@ -69,7 +70,7 @@ impl BegunRun {
             claim,
         };
         let machine = Machine::new(plan.clone(), run, params.clone());
-        let past = session.without_changed(past)?;
+        let past = kept::without_changed(session, past)?;
         let kept_files = view::keep_files(session, &token.run, &plan, &params, tracked.unwrap_or_default());
         let earlier = EarlierBaseline::from_repeated(session, past.as_ref())?;
         let viewed = ViewedRun { run: &token.run, plan: &plan, params: &params };

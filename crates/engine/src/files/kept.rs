@@ -257,16 +257,14 @@ impl ReuseContext<'_> {
     }
 }
 
-impl EngineSession {
-    /// Returns the run that is repeated, as far as its results are unchanged.
-    pub(crate) fn without_changed(
-        &self,
-        repeated_run: Option<RepeatedRun>,
-    ) -> Result<Option<RepeatedRun>, StoreError> {
-        let Some(past) = repeated_run else {
-            return Ok(None);
-        };
-        let reader = self.store.log_reader()?;
-        unchanged_with(&self.shared.memo, &self.root, &reader, past).map(Some)
-    }
+/// Returns the run that is repeated, as far as its results are unchanged.
+pub(crate) fn without_changed(
+    session: &EngineSession,
+    repeated_run: Option<RepeatedRun>,
+) -> Result<Option<RepeatedRun>, StoreError> {
+    let Some(past) = repeated_run else {
+        return Ok(None);
+    };
+    let reader = session.store.log_reader()?;
+    unchanged_with(&session.shared.memo, &session.root, &reader, past).map(Some)
 }

@@ -9,6 +9,7 @@ use wf_gateway::{AllowanceFuture, ModelCallError, ModelCallResult, TryAllowance,
 use wf_model::{EngineFailure, FailureClass, ModelDefinition};
 use wf_store::StoreError;
 
+use super::keys;
 use crate::run::{RunContext, account::SetAside};
 
 /// The reason why a model did not reply.
@@ -58,7 +59,7 @@ impl RunContext {
         request: &ModelRequest,
         mut paid: PaidTries<'_>,
     ) -> ModelCallResult {
-        let gateway = self.session.gateway();
+        let gateway = keys::gateway(&self.session);
         let mut request = self.masked_request(request).await;
         let mut result = gateway.call_within(model, &request, &mut paid).await;
         // The call may have made a key known.

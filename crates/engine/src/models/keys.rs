@@ -6,7 +6,6 @@ use wf_base::{name::EnvName, redact::SecretMask};
 use wf_exec::secret::PlanSecrets;
 use wf_gateway::{
     Gateway, ModelKeyError, ModelKeyFuture, ModelKeyResolver,
-    cassette::Cassette,
     client::{ClientLimits, ModelKey},
 };
 use wf_model::{ModelTable, SecretDeclaration, SecretSource};
@@ -20,31 +19,24 @@ pub(super) struct ModelKeys {
     declared: Vec<SecretDeclaration>,
 }
 
-impl EngineSession {
-    /// Returns the gateway to the models of the workspace.
-    pub(crate) fn gateway(&self) -> &Gateway {
-        self.shared.gateway.get_or_init(|| {
-            let keys = Arc::new(self.model_keys());
-            let clock = Arc::clone(&self.clock);
-            let health = Arc::new(ModelHealth::new(&self.store, Arc::clone(&keys)));
-            let gateway = Gateway::new((*self.models).clone(), keys, self.root.clone(), clock);
-            let gateway = gateway.with_client(&self.shared.passed_env, ClientLimits::default());
-            gateway.with_health(health).with_cassette(self.shared.cassette.get().cloned())
-        })
-    }
+/// Returns the gateway to the models of the workspace.
+pub(crate) fn gateway(session: &EngineSession) -> &Gateway {
+    session.shared.gateway.get_or_init(|| {
+        let keys = Arc::new(model_keys(session));
+        let clock = Arc::clone(&session.clock);
+        let health = Arc::new(ModelHealth::new(&session.store, Arc::clone(&keys)));
+        let gateway = Gateway::new((*session.models).clone(), keys, session.root.clone(), clock);
+        let gateway = gateway.with_client(&session.shared.passed_env, ClientLimits::default());
+        gateway.with_health(health).with_cassette(session.shared.cassette.get().cloned())
+    })
+}
 
-    /// Records all exchanges with models on a cassette, or answers all calls from it. The first one given counts.
-    pub fn use_cassette(&self, cassette: Cassette) {
-        let _ = self.shared.cassette.set(Arc::new(cassette));
-    }
-
-    fn model_keys(&self) -> ModelKeys {
-        let (host, state) = (Arc::clone(&self.host), self.store.folder().path());
-        ModelKeys::new(&self.models, |declared| {
-            let secrets = PlanSecrets::new(declared, host, &self.root, state, self.executor.clone());
-            secrets.with(self.shared.redactions.clone())
-        })
-    }
+fn model_keys(session: &EngineSession) -> ModelKeys {
+    let (host, state) = (Arc::clone(&session.host), session.store.folder().path());
+    ModelKeys::new(&session.models, |declared| {
+        let secrets = PlanSecrets::new(declared, host, &session.root, state, session.executor.clone());
+        secrets.with(session.shared.redactions.clone())
+    })
 }
 
 impl ModelKeys {

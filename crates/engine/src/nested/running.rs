@@ -13,7 +13,7 @@ use super::plan_run::{
 };
 use crate::{
     dispatch::dispatcher::RunDispatcher,
-    files::copies,
+    files::{copies, kept},
     run::AttemptTask,
     session::{EngineError, FinishedRun, end::recorded_end},
 };
@@ -39,7 +39,7 @@ pub(crate) fn run_nested<'a>(
         };
         let past = match nested_past_run(task, &params)? {
             Some(past) if !events.is_empty() => Some(past.as_recorded(events.iter().map(|(_, event)| event))),
-            past => task.run.session.without_changed(past)?,
+            past => kept::without_changed(&task.run.session, past)?,
         };
         let begun = NestedBeginning { plan: &plan, path, params, sources, repeated_run: past, events };
         let (dispatcher, spent) = prepare(inside, begun)?;

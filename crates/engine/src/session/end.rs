@@ -175,18 +175,16 @@ impl LeftRunning {
     }
 }
 
-impl EngineSession {
-    /// Names the processes about to be ended with the run.
-    pub(crate) fn name_left_processes(&self) {
-        let noted = std::mem::take(&mut *self.shared.left.0.lock().unwrap_or_else(PoisonError::into_inner));
-        for (place, processes) in noted {
-            let ended = tree::running(&processes);
-            if !ended.is_empty() {
-                let count = plural(ended.len(), "process");
-                let commands: Vec<&str> = ended.iter().map(|process| process.command.as_str()).collect();
-                let commands = commands.join(", ");
-                self.add_note(format!("ended {count} that `{place}` left: {}", untrusted(&commands)));
-            }
+/// Names the processes about to be ended with the run.
+pub(crate) fn name_left_processes(session: &EngineSession) {
+    let noted = std::mem::take(&mut *session.shared.left.0.lock().unwrap_or_else(PoisonError::into_inner));
+    for (place, processes) in noted {
+        let ended = tree::running(&processes);
+        if !ended.is_empty() {
+            let count = plural(ended.len(), "process");
+            let commands: Vec<&str> = ended.iter().map(|process| process.command.as_str()).collect();
+            let commands = commands.join(", ");
+            session.add_note(format!("ended {count} that `{place}` left: {}", untrusted(&commands)));
         }
     }
 }

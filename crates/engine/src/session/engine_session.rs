@@ -268,4 +268,39 @@ impl EngineSession {
         let mut observer = self.observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         show(observer.as_mut());
     }
+
+    /// Records all exchanges with models on a cassette, or answers all calls from it. The first one given counts.
+    pub fn use_cassette(&self, cassette: Cassette) {
+        let _ = self.shared.cassette.set(Arc::new(cassette));
+    }
+
+    /// Lets the runs of this session work for a workspace that is elsewhere.
+    pub fn use_remote_workspace(&self, workspace: RemoteWorkspace) {
+        let _ = self.shared.remote.set(workspace);
+    }
+
+    /// Has these ledgers decide about calls, as they do for the work of other hosts for the same runs.
+    pub fn share_ledgers(&self, ledgers: Arc<dyn SharedLedgers>) {
+        let _ = self.shared.ledgers.set(ledgers);
+    }
+
+    /// Finds results also among those shared by other hosts.
+    pub fn share_results(&self, results: Box<dyn SharedResults>) {
+        let _ = self.shared.results.set(results);
+    }
+
+    /// Lets the answers of a recorded run count, and none that is signed.
+    pub fn use_recorded_answers(&self, recorded: Box<dyn RecordedAnswers>) {
+        let _ = self.shared.answers.set(recorded);
+    }
+
+    /// Lets agents continue the conversations of a recorded run, and none of this workspace.
+    pub fn use_recorded_conversations(&self, recorded: RecordedConversations) {
+        let _ = self.shared.conversations.set(recorded);
+    }
+
+    /// Tells agents what memory knew in a recorded run, and nothing of this workspace.
+    pub fn use_recorded_calibrations(&self, recorded: RecordedCalibrations) {
+        let _ = self.shared.calibrations.set(recorded);
+    }
 }

@@ -16,8 +16,6 @@ use wf_exec::WorkError;
 use wf_model::EngineFailure;
 use wf_store::{BlobStore, CacheEntry};
 
-use super::engine_session::EngineSession;
-
 /// The ledgers of a run and of all runs nested in it, with the amounts any host has set aside for calls.
 pub trait SharedLedgers: Send + Sync + fmt::Debug {
     /// Sets an amount aside for the work that asks, until its end is reported. The error is the reason why the ledgers
@@ -68,18 +66,6 @@ pub trait SharedResults: Send + Sync {
 /// An answer about a result: the result, if there is one.
 pub type FutureResult<'a> = Pin<Box<dyn Future<Output = Result<Option<CacheEntry>, WorkError>> + Send + 'a>>;
 
-impl EngineSession {
-    /// Has these ledgers decide about calls, as they do for the work of other hosts for the same runs.
-    pub fn share_ledgers(&self, ledgers: std::sync::Arc<dyn SharedLedgers>) {
-        let _ = self.shared.ledgers.set(ledgers);
-    }
-
-    /// Finds results also among those shared by other hosts.
-    pub fn share_results(&self, results: Box<dyn SharedResults>) {
-        let _ = self.shared.results.set(results);
-    }
-}
-
 /// The answers of people in a recorded run, which its replay gives in their place.
 pub trait RecordedAnswers: Send + Sync {
     /// Returns the answer to a request; `None`: the recorded run has none to exactly this request. The same request of the
@@ -92,20 +78,3 @@ pub type RecordedConversations = BTreeMap<(Vec<String>, Attempt), PriorConversat
 
 /// The knowledge of memory the agents of a recorded run were told, by the tasks above its run and the attempt.
 pub type RecordedCalibrations = BTreeMap<(Vec<String>, Attempt), MemoryCalibration>;
-
-impl EngineSession {
-    /// Lets the answers of a recorded run count, and none that is signed.
-    pub fn use_recorded_answers(&self, recorded: Box<dyn RecordedAnswers>) {
-        let _ = self.shared.answers.set(recorded);
-    }
-
-    /// Lets agents continue the conversations of a recorded run, and none of this workspace.
-    pub fn use_recorded_conversations(&self, recorded: RecordedConversations) {
-        let _ = self.shared.conversations.set(recorded);
-    }
-
-    /// Tells agents what memory knew in a recorded run, and nothing of this workspace.
-    pub fn use_recorded_calibrations(&self, recorded: RecordedCalibrations) {
-        let _ = self.shared.calibrations.set(recorded);
-    }
-}

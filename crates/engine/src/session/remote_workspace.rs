@@ -25,11 +25,6 @@ pub struct RemoteWorkspace {
 }
 
 impl EngineSession {
-    /// Lets the runs of this session work for a workspace that is elsewhere.
-    pub fn use_remote_workspace(&self, workspace: RemoteWorkspace) {
-        let _ = self.shared.remote.set(workspace);
-    }
-
     /// Makes a repository of the files of a workspace with one elsewhere, unless it is there.
     pub async fn make_repository(&self) -> Result<(), WorkError> {
         if !self.shared.remote.get().is_some_and(|workspace| workspace.is_repository) {

@@ -45,7 +45,7 @@ use crate::{
 
 /// Returns the advice from memory on the alternatives of a plan's steps.
 pub(crate) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
-    let intent = run.intent();
+    let intent = intent(run);
     let pairs = pairs(&run.plan, intent.as_deref());
     let parts = run.plan.parts();
     let planned = parts.planner.is_some() && parts.on_stuck != OnStuck::Abandon;
@@ -136,7 +136,7 @@ pub(crate) fn calibration(run: &RunContext, subject: &str) -> Result<MemoryCalib
     let session = &run.session;
     let mut megrams = session.store.reader()?.memory().megrams(&MegramSelection::All)?;
     megrams.retain(|megram| run.started().is_none_or(|started| megram.created < started));
-    let words = format!("{subject} {}", run.intent_text().unwrap_or_default());
+    let words = format!("{subject} {}", intent_text(run).unwrap_or_default());
     let intent = slug(run);
     let task = CalibrationTask { words: &words, intent: Some(&intent) };
     Ok(MemoryCalibration::select(&megrams, &task, session.clock.now()))
@@ -238,7 +238,7 @@ pub(crate) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, St
 /// Returns the slug of the intent of a run: as its plan declares it, else of its title, else of its id.
 fn slug(run: &RunContext) -> String {
     let title = run.plan.parts().title.as_deref();
-    run.intent().unwrap_or_else(|| MegramTags::slug(title.unwrap_or(run.plan.id().as_str())))
+    intent(run).unwrap_or_else(|| MegramTags::slug(title.unwrap_or(run.plan.id().as_str())))
 }
 
 /// Returns the machine's advice for an action; `None` if too little is known.
@@ -301,7 +301,7 @@ pub(crate) fn remember(run: &RunContext, event: &Event) {
 
 /// Returns the records of a round.
 fn megrams(context: &RunContext, round: &Round, at: Moment) -> Vec<Megram> {
-    let (plan, run, intent) = (&context.plan, &context.run_ref.id, context.intent());
+    let (plan, run, intent) = (&context.plan, &context.run_ref.id, intent(context));
     // A failure accepted within δ is not held against the alternative.
     let accepted = round.solved.directive == Directive::Success;
     let ways = round.alternatives.iter().enumerate();
@@ -386,18 +386,16 @@ fn sentence(plan: &Plan, alternative: &UsedAlternative, round: &Round) -> String
     text
 }
 
-impl RunContext {
-    /// Returns the intent the plan declares, with the parameters as the run was given them: before gates, and the same
-    /// in a process resuming it.
-    pub(super) fn intent_text(&self) -> Option<String> {
-        let intent = self.plan.parts().intent.as_ref()?;
-        intent.render(&GivenParams(self.given_params())).ok()
-    }
+/// Returns the intent the plan declares, with the parameters as the run was given them: before gates, and the same
+/// in a process resuming it.
+pub(super) fn intent_text(run: &RunContext) -> Option<String> {
+    let intent = run.plan.parts().intent.as_ref()?;
+    intent.render(&GivenParams(run.given_params())).ok()
+}
 
-    /// Returns its slug; `None` if the plan declares none, or one without a word.
-    pub(crate) fn intent(&self) -> Option<String> {
-        self.intent_text().map(|text| MegramTags::slug(&text)).filter(|slug| !slug.is_empty())
-    }
+/// Returns its slug; `None` if the plan declares none, or one without a word.
+pub(crate) fn intent(run: &RunContext) -> Option<String> {
+    intent_text(run).map(|text| MegramTags::slug(&text)).filter(|slug| !slug.is_empty())
 }
 
 /// The parameters of a run, as an intent reads them.

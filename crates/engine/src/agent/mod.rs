@@ -30,6 +30,7 @@ mod skill;
 mod supplement;
 mod tool;
 
+pub(crate) use brief::brief;
 pub(crate) use call::call_model;
 pub(crate) use carried_conversations::{bring_back, continues_conversation};
 pub(crate) use client::serve_client;

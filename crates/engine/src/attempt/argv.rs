@@ -14,52 +14,54 @@ use crate::run::{
 const UNCONFINED_SKILL_REASON: &str = "skill scripts run only in the sandbox, which is off here; remove \
     `sandbox: off` from wf.yaml";
 
-impl AttemptTask {
-    /// Returns the working directory, relative to the workspace, which it does not leave whatever
-    /// its template gives.
-    pub(crate) fn cwd(&self, step: &Step) -> Result<Option<String>, WorkError> {
-        let Some(cwd) = &step.cwd else {
-            return Ok(None);
-        };
-        let rendered = self.with_template_values(&BTreeMap::new(), |values| cwd.render(values));
-        let rendered = rendered.map_err(|error| WorkError::logical(error.to_string()))?;
-        if cwd.refs().is_empty() {
-            return Ok(Some(rendered));
-        }
-        files::plain(&rendered).map(|cwd| Some(cwd.to_owned()))
+/// Returns the working directory, relative to the workspace, which it does not leave whatever
+/// its template gives.
+pub(super) fn working_dir(task: &AttemptTask, step: &Step) -> Result<Option<String>, WorkError> {
+    let Some(cwd) = &step.cwd else {
+        return Ok(None);
+    };
+    let rendered = task.with_template_values(&BTreeMap::new(), |values| cwd.render(values));
+    let rendered = rendered.map_err(|error| WorkError::logical(error.to_string()))?;
+    if cwd.refs().is_empty() {
+        return Ok(Some(rendered));
     }
+    files::plain(&rendered).map(|cwd| Some(cwd.to_owned()))
+}
 
-    /// Returns the program and its arguments; none if the step is no process.
-    pub(crate) fn argv(&self, step: &Step, path: Option<&str>, cwd: &Path) -> Result<Vec<String>, WorkError> {
-        let logical = |error: EvalError| WorkError::logical(error.to_string());
-        let none = BTreeMap::new();
-        match &step.work {
-            StepWork::Run(script) => Ok(shell::argv(script, path, cwd)),
-            StepWork::Exec(_) if self.tool_args.is_some() => {
-                Ok(self.tool_args.as_deref().map(argument_words).unwrap_or_default())
-            }
-            StepWork::Exec(templates) => {
-                let words = templates.iter();
-                let render = |values: &TemplateValues<'_>| -> Result<Vec<String>, EvalError> {
-                    words.map(|word| word.render(values)).collect()
-                };
-                self.with_template_values(&none, render).map_err(logical)
-            }
-            StepWork::Skill(call) => {
-                let call = shell::with_interpreter(call, &self.run.session.root);
-                let cwd = self.cwd(step)?;
-                let argv =
-                    |template_values: &TemplateValues<'_>| Ok(call.argv(cwd.as_deref(), template_values));
-                let argv = self.with_template_values(&none, argv).map_err(logical)?;
-                argv.map_err(|bad| WorkError::logical(bad.to_string()))
-            }
-            StepWork::Agent(_)
-            | StepWork::Http(_)
-            | StepWork::Uses(_)
-            | StepWork::Generated(_)
-            | StepWork::Wait(_)
-            | StepWork::Approve(_) => Ok(Vec::new()),
+/// Returns the program and its arguments; none if the step is no process.
+pub(crate) fn argv(
+    task: &AttemptTask,
+    step: &Step,
+    path: Option<&str>,
+    cwd: &Path,
+) -> Result<Vec<String>, WorkError> {
+    let logical = |error: EvalError| WorkError::logical(error.to_string());
+    let none = BTreeMap::new();
+    match &step.work {
+        StepWork::Run(script) => Ok(shell::argv(script, path, cwd)),
+        StepWork::Exec(_) if task.tool_args.is_some() => {
+            Ok(task.tool_args.as_deref().map(argument_words).unwrap_or_default())
         }
+        StepWork::Exec(templates) => {
+            let words = templates.iter();
+            let render = |values: &TemplateValues<'_>| -> Result<Vec<String>, EvalError> {
+                words.map(|word| word.render(values)).collect()
+            };
+            task.with_template_values(&none, render).map_err(logical)
+        }
+        StepWork::Skill(call) => {
+            let call = shell::with_interpreter(call, &task.run.session.root);
+            let cwd = working_dir(task, step)?;
+            let argv = |template_values: &TemplateValues<'_>| Ok(call.argv(cwd.as_deref(), template_values));
+            let argv = task.with_template_values(&none, argv).map_err(logical)?;
+            argv.map_err(|bad| WorkError::logical(bad.to_string()))
+        }
+        StepWork::Agent(_)
+        | StepWork::Http(_)
+        | StepWork::Uses(_)
+        | StepWork::Generated(_)
+        | StepWork::Wait(_)
+        | StepWork::Approve(_) => Ok(Vec::new()),
     }
 }
 

@@ -19,6 +19,7 @@ use wf_exec::{
 use wf_model::{JsonObject, Step, StepWork, definition, expr::Template};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
+use super::argv;
 use crate::{
     files::copies,
     run::{AttemptTask, RunContext, attempt_task::step_of, context::KnownKey, scope::secrets_read},
@@ -168,7 +169,7 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value), WorkErr
     };
     let cache = step.cache.as_deref();
     let files = globs(cache.map_or(&[], |cache| &cache.outputs))?;
-    let cwd = task.cwd(step)?;
+    let cwd = argv::working_dir(task, step)?;
     let session = &task.run.session;
     let confined = session.sandboxes.as_ref().and(step.allow.as_deref());
     let basis = cache::CacheInputs {

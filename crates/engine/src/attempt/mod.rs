@@ -14,7 +14,7 @@
 mod argv;
 pub(crate) mod cache;
 pub(crate) mod generate;
-mod output;
+pub(crate) mod output;
 mod request;
 mod supply;
 mod work;

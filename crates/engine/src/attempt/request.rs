@@ -11,57 +11,56 @@ use wf_core::{
 use wf_exec::{StopLevel, WorkError, http, log};
 use wf_model::{FailureClass, HttpCall, SecretSource, Step};
 
+use super::output;
 use crate::{
     models::health::StoredHealth,
     run::{AttemptTask, scope::secrets_read},
 };
 
-impl AttemptTask {
-    /// Sends the step's request.
-    pub(crate) async fn request(
-        &self,
-        http: &HttpCall,
-        step: &Step,
-        stop: watch::Receiver<StopLevel>,
-    ) -> Result<AttemptEnd, WorkError> {
-        let Some(secrets) = self.secrets(step, &stop).await? else {
-            return Ok(self.end_without_outputs(WorkExit::Cancelled));
-        };
-        let ask = self.with_template_values(&secrets, |values| http::HttpRequest::new(http, values))?;
-        // What cannot be sent shows nothing of a service.
-        ask.check()?;
-        let health = StoredHealth::new(&self.run.session.store);
-        let service = ServiceCall::begin(health, self.connections_read(step)).await?;
-        let job = http::HttpJob {
-            request: ask,
-            timeout: step.timeout,
-            log: log::LogTarget {
-                path: log::path(&self.run.dir, &self.attempt),
-                limit: self.run.session.log_limit,
-                mask: self.run.mask().await,
-                clock: Arc::clone(&self.run.session.clock),
-            },
-            outputs: step.outputs.clone(),
-        };
-        let client = &self.run.session.shared.client;
-        let http::HttpOutcome { mut exit, outputs, retry_after } =
-            client.run_job(job, stop, self.on_output()).await;
-        self.mask_reason(&mut exit).await;
-        self.breakers.extend(service.end(&exit).await);
-        Ok(AttemptEnd { outputs, retry_after, ..self.end_without_outputs(exit) })
-    }
+/// Sends the step's request.
+pub(crate) async fn send(
+    task: &AttemptTask,
+    http: &HttpCall,
+    step: &Step,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<AttemptEnd, WorkError> {
+    let Some(secrets) = task.secrets(step, &stop).await? else {
+        return Ok(task.end_without_outputs(WorkExit::Cancelled));
+    };
+    let ask = task.with_template_values(&secrets, |values| http::HttpRequest::new(http, values))?;
+    // What cannot be sent shows nothing of a service.
+    ask.check()?;
+    let health = StoredHealth::new(&task.run.session.store);
+    let service = ServiceCall::begin(health, connections_read(task, step)).await?;
+    let job = http::HttpJob {
+        request: ask,
+        timeout: step.timeout,
+        log: log::LogTarget {
+            path: log::path(&task.run.dir, &task.attempt),
+            limit: task.run.session.log_limit,
+            mask: task.run.mask().await,
+            clock: Arc::clone(&task.run.session.clock),
+        },
+        outputs: step.outputs.clone(),
+    };
+    let client = &task.run.session.shared.client;
+    let http::HttpOutcome { mut exit, outputs, retry_after } =
+        client.run_job(job, stop, output::on_output(task)).await;
+    task.mask_reason(&mut exit).await;
+    task.breakers.extend(service.end(&exit).await);
+    Ok(AttemptEnd { outputs, retry_after, ..task.end_without_outputs(exit) })
+}
 
-    /// Returns the connections whose secrets a step reads.
-    fn connections_read(&self, step: &Step) -> BTreeSet<CallTarget> {
-        let read = secrets_read(step);
-        let declared = self.run.plan.parts().secrets.iter();
-        let used = declared.filter(|secret| read.contains(&secret.name.as_str()));
-        let connections = used.filter_map(|secret| match &secret.source {
-            SecretSource::Connection { name, .. } => Some(CallTarget::connection(name)),
-            _ => None,
-        });
-        connections.collect()
-    }
+/// Returns the connections whose secrets a step reads.
+fn connections_read(task: &AttemptTask, step: &Step) -> BTreeSet<CallTarget> {
+    let read = secrets_read(step);
+    let declared = task.run.plan.parts().secrets.iter();
+    let used = declared.filter(|secret| read.contains(&secret.name.as_str()));
+    let connections = used.filter_map(|secret| match &secret.source {
+        SecretSource::Connection { name, .. } => Some(CallTarget::connection(name)),
+        _ => None,
+    });
+    connections.collect()
 }
 
 /// The connections with secrets in a request: their services are called by it.

@@ -22,9 +22,12 @@ use wf_exec::{
 };
 use wf_model::{JsonObject, Step, StepWork, WaitCondition};
 
-use super::argv::skill_argv;
+use super::{
+    argv::{self, skill_argv},
+    output, request,
+};
 use crate::{
-    files::{copies, reliance::ReliedEvidence},
+    files::{copies, reliance::ReliedEvidence, worktrees},
     nested::running,
     run::{AttemptTask, attempt_task::step_of},
     session::UnitResult,
@@ -53,7 +56,7 @@ impl AttemptTask {
                 self.end_without_outputs(exit)
             }
             StepWork::Http(_) if self.since.is_some() => self.end_without_outputs(WorkExit::Interrupted),
-            StepWork::Http(http) => self.or_unable(self.request(http, step, stop).await),
+            StepWork::Http(http) => self.or_unable(request::send(&self, http, step, stop).await),
             _ => {
                 let done = self.process(step, stop).await?;
                 self.or_unable(done)
@@ -72,7 +75,7 @@ impl AttemptTask {
             end.swapped_file = reliance.end(run);
         }
         self.release_changed().await;
-        self.end_worktree(&mut end).await;
+        worktrees::end_worktree(self, &mut end).await;
         if end.exit.is_success() && !step.artifacts.is_empty() {
             let globs =
                 self.with_template_values(&BTreeMap::new(), |values| copies::artifact_globs(step, values));
@@ -89,9 +92,9 @@ impl AttemptTask {
             }
         }
         self.mask_reason(&mut end.exit).await;
-        end.log = self.log_digest().await;
+        end.log = output::log_digest(self).await;
         end.breakers = self.breakers.take_notes();
-        self.show_end(step, &end);
+        output::show_end(self, step, &end);
         Ok(Some(InputKind::Ended(end)))
     }
 
@@ -132,7 +135,7 @@ impl AttemptTask {
     }
 
     fn wires(&self, stop: watch::Receiver<StopLevel>) -> JobHooks {
-        JobHooks { stop, on_output: self.on_output() }
+        JobHooks { stop, on_output: output::on_output(self) }
     }
 
     /// Returns the command to execute; `None` if the step was told to end before that was known.
@@ -242,7 +245,7 @@ impl AttemptTask {
     ) -> Result<ProcessCommand, WorkError> {
         let mut command = self.command(step, secrets).await?;
         let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-        let argv = self.argv(step, path, &command.cwd)?;
+        let argv = argv::argv(self, step, path, &command.cwd)?;
         command.argv = argv;
         if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut command.sandbox) {
             sandbox.starts(command.argv.first());
@@ -261,7 +264,7 @@ impl AttemptTask {
         let log = log::path(&run.dir, &self.attempt);
         let output = self.output();
         let root = &run.session.root;
-        let cwd = match self.cwd(step)? {
+        let cwd = match argv::working_dir(self, step)? {
             Some(cwd) => root.join(cwd),
             None => root.clone(),
         };
@@ -272,7 +275,7 @@ impl AttemptTask {
             environment::of_step(&self.parts(step, &output, &feedback), values)
         });
         let env = env.map_err(|error| WorkError::logical(error.to_string()))?;
-        let worktree = run.worktree_of(&self.attempt);
+        let worktree = worktrees::worktree_of(run, &self.attempt);
         let sandboxes = run.session.sandboxes.as_deref().map(|sandboxes| match &worktree {
             Some(worktree) => Cow::Owned(sandboxes.of_worktree(&worktree.folder())),
             None => Cow::Borrowed(sandboxes),

@@ -11,17 +11,17 @@ use wf_core::machine::Attempt;
 use wf_exec::WorkError;
 
 use super::replica::RunReplica;
-use crate::files::worktrees::REPOSITORY;
+use crate::files::worktrees::{self, REPOSITORY};
 
 impl RunReplica {
     /// True if the work of an attempt is an agent in a worktree.
     pub fn works_in_worktree(&self, attempt: &Attempt) -> bool {
-        self.run.worktree_of(attempt).is_some()
+        worktrees::worktree_of(&self.run, attempt).is_some()
     }
 
     /// Returns the path of the references to the versions of a task, in the folder of all runs.
     pub fn worktree_references(&self, attempt: &Attempt) -> String {
-        let reference = self.run.worktree(attempt).reference;
+        let reference = worktrees::attempt_worktree(&self.run, attempt).reference;
         let of_task = reference.rsplit_once('/').map_or(reference.as_str(), |(task, _)| task);
         format!("{}/{REPOSITORY}/{of_task}/", self.id())
     }
@@ -32,7 +32,7 @@ impl RunReplica {
         attempt: &Attempt,
     ) -> impl Future<Output = Result<(), WorkError>> + Send + use<> {
         let (run, attempt) = (Arc::clone(&self.run), attempt.clone());
-        async move { run.begin_worktree(&attempt).await }
+        async move { worktrees::begin_worktree(&run, &attempt).await }
     }
 
     /// Returns the work of saving what an agent has left in its worktree so far.
@@ -41,10 +41,10 @@ impl RunReplica {
         attempt: &Attempt,
     ) -> impl Future<Output = Result<(), WorkError>> + Send + use<> {
         let run = Arc::clone(&self.run);
-        let worktree = run.worktree_of(attempt).filter(|worktree| worktree.folder().exists());
+        let worktree = worktrees::worktree_of(&run, attempt).filter(|worktree| worktree.folder().exists());
         async move {
             match worktree {
-                Some(worktree) => worktree.save(&run.git().await?).await,
+                Some(worktree) => worktree.save(&worktrees::open_git(&run).await?).await,
                 None => Ok(()),
             }
         }
@@ -53,6 +53,6 @@ impl RunReplica {
     /// Returns the work of packing all versions, so that few files have to be carried.
     pub fn pack_worktrees(&self) -> impl Future<Output = Result<(), WorkError>> + Send + use<> {
         let run = Arc::clone(&self.run);
-        async move { run.git().await?.pack().await }
+        async move { worktrees::open_git(&run).await?.pack().await }
     }
 }

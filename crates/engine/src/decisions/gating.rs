@@ -24,7 +24,7 @@ use wf_model::{
 
 use crate::{
     agent::{answer_exchange, put_exchange, tool_call},
-    files::copies,
+    files::{copies, worktrees},
     models::asker::ModelAsker,
     run::{
         RunContext,
@@ -50,7 +50,7 @@ pub(crate) async fn site(
 ) -> Result<GateEnvironment, WorkError> {
     let place = attempt.map(|attempt| attempt.task_id.clone());
     let copies = copies::of_checks_of(run, place, Vec::new()).await?;
-    let worktree = attempt.and_then(|attempt| run.worktree_of(attempt));
+    let worktree = attempt.and_then(|attempt| worktrees::worktree_of(run, attempt));
     // Before the work of an attempt there is none.
     let worktree = worktree.filter(|worktree| worktree.folder().exists());
     let ground = check::CheckEnvironment { copies, ..run.check_environment(worktree.as_ref()).await };

@@ -147,7 +147,7 @@ impl EffectUnit {
         let is_nested = matches!(step.work, StepWork::Uses(_)) || task.generated.is_some();
         let nested = is_nested.then(|| attempt.clone());
         let unit = match step.work {
-            StepWork::Agent(_) => Self::stoppable(Some(attempt), |stop| task.brief(record, stop)),
+            StepWork::Agent(_) => Self::stoppable(Some(attempt), |stop| agent::brief(task, record, stop)),
             StepWork::Generated(_) if task.generated.is_none() => {
                 Self::stoppable(Some(attempt), |_| generate::read_generated_plan(task))
             }

@@ -30,6 +30,7 @@ use wf_exec::{
 use wf_model::{SandboxPermissions, Step, StepWork, expr::EvalError};
 use wf_store::StoreError;
 
+use super::worktrees;
 use crate::{
     run::{
         RunContext,
@@ -83,7 +84,7 @@ impl KeptFile {
 
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
 pub(crate) fn keep(run: &RunContext, attempt: &Attempt, files: &[CachedFile]) -> Result<(), WorkError> {
-    let (place, root) = (&attempt.task_id, run.folder_of(attempt));
+    let (place, root) = (&attempt.task_id, worktrees::folder_of(run, attempt));
     let unneeded = run.session.sandboxes.is_none() || written_step(run, place).verify.is_empty();
     // An earlier attempt may have left a folder where there is a file now.
     drop(fs::remove_dir_all(folder(run, place)));
@@ -126,7 +127,7 @@ pub(crate) fn tidy(run: &RunContext) {
 
 /// Removes the copies of an ended run, and its worktrees.
 pub(crate) fn discard(run: &RunContext) {
-    super::worktrees::discard(run);
+    worktrees::discard(run);
     drop(fs::remove_dir_all(run.dir.join(FOLDER)));
     drop(fs::remove_dir_all(run.dir.join(RESTORED)));
 }
@@ -211,7 +212,7 @@ pub(super) fn uncopied_files(
     let mut files = kept_files(run, Some(&attempt.task_id));
     let step = step_of(run, &attempt.task_id);
     let is_nested = matches!(step.work, StepWork::Uses(_) | StepWork::Generated(_));
-    if is_nested || run.folder_of(attempt) != run.session.root {
+    if is_nested || worktrees::folder_of(run, attempt) != run.session.root {
         files.clear();
     }
     if !files.is_empty() {
@@ -374,8 +375,9 @@ pub(crate) async fn store_artifacts(
     let mask = run.mask().await;
     let collect = move || {
         let blobs = run.session.store.blobs();
-        let cached_files =
-            files::artifacts(&run.folder_of(&attempt), &globs, &mask, |path| blobs.put_file(path))?;
+        let cached_files = files::artifacts(&worktrees::folder_of(&run, &attempt), &globs, &mask, |path| {
+            blobs.put_file(path)
+        })?;
         keep(&run, &attempt, &cached_files)?;
         let artifact = |file: CachedFile| Artifact {
             path: file.path,

@@ -26,80 +26,76 @@ pub(crate) const REPOSITORY: &str = "worktrees.git";
 /// The most that approvers are shown of the changes, in bytes.
 const MAX_SHOWN_DIFF: usize = 16 << 10;
 
-impl RunContext {
-    /// Returns the worktree of an attempt, if it works in one.
-    pub(crate) fn worktree_of(&self, attempt: &Attempt) -> Option<AttemptWorktree> {
-        let is_in_one = attempt.attempt > 0 && works_in_worktree(&step_of(self, &attempt.task_id));
-        is_in_one.then(|| self.worktree(attempt))
-    }
+/// Returns the worktree of an attempt, if it works in one.
+pub(crate) fn worktree_of(run: &RunContext, attempt: &Attempt) -> Option<AttemptWorktree> {
+    let is_in_one = attempt.attempt > 0 && works_in_worktree(&step_of(run, &attempt.task_id));
+    is_in_one.then(|| attempt_worktree(run, attempt))
+}
 
-    pub(crate) fn worktree(&self, attempt: &Attempt) -> AttemptWorktree {
-        let Attempt { task_id, attempt } = attempt;
-        let (step, item) = (&task_id.step, task_id.item.map(|item| format!("{item}")));
-        let parts = [Some(step.to_string()), item, Some(attempt.to_string())];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        AttemptWorktree {
-            home: self.dir.join(FOLDER),
-            name: parts.join("."),
-            reference: format!("refs/wf/{}", parts.join("/")),
-        }
+pub(crate) fn attempt_worktree(run: &RunContext, attempt: &Attempt) -> AttemptWorktree {
+    let Attempt { task_id, attempt } = attempt;
+    let (step, item) = (&task_id.step, task_id.item.map(|item| format!("{item}")));
+    let parts = [Some(step.to_string()), item, Some(attempt.to_string())];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    AttemptWorktree {
+        home: run.dir.join(FOLDER),
+        name: parts.join("."),
+        reference: format!("refs/wf/{}", parts.join("/")),
     }
+}
 
-    /// Returns the folder with the files of an attempt.
-    pub(super) fn folder_of(&self, attempt: &Attempt) -> PathBuf {
-        let worktree = self.worktree_of(attempt);
-        worktree.map_or_else(|| self.session.root.clone(), |worktree| worktree.folder())
-    }
+/// Returns the folder with the files of an attempt.
+pub(super) fn folder_of(run: &RunContext, attempt: &Attempt) -> PathBuf {
+    let worktree = worktree_of(run, attempt);
+    worktree.map_or_else(|| run.session.root.clone(), |worktree| worktree.folder())
+}
 
-    pub(crate) async fn git(&self) -> Result<WorktreeGit, WorkError> {
-        let session = &self.session;
-        session.make_repository().await?;
-        let (folder, apart) = (self.dir.join(REPOSITORY), excluded_folders(session));
-        let (executor, shown) = (session.executor.clone(), session.shown_path(&folder));
-        WorktreeGit::open(executor, &session.root, &session.host, &folder, &apart, shown).await
-    }
+pub(crate) async fn open_git(run: &RunContext) -> Result<WorktreeGit, WorkError> {
+    let session = &run.session;
+    session.make_repository().await?;
+    let (folder, apart) = (run.dir.join(REPOSITORY), excluded_folders(session));
+    let (executor, shown) = (session.executor.clone(), session.shown_path(&folder));
+    WorktreeGit::open(executor, &session.root, &session.host, &folder, &apart, shown).await
+}
 
-    pub(crate) async fn begin_worktree(&self, attempt: &Attempt) -> Result<(), WorkError> {
-        let Some(worktree) = self.worktree_of(attempt) else {
-            return Ok(());
-        };
-        let before = attempt.attempt.checked_sub(1).filter(|before| *before > 0);
-        let before = before.map(|before| self.worktree(&Attempt { attempt: before, ..attempt.clone() }));
-        let _alone = self.merging.lock().await;
-        worktree.begin(&self.git().await?, before.as_ref()).await
-    }
+pub(crate) async fn begin_worktree(run: &RunContext, attempt: &Attempt) -> Result<(), WorkError> {
+    let Some(worktree) = worktree_of(run, attempt) else {
+        return Ok(());
+    };
+    let before = attempt.attempt.checked_sub(1).filter(|before| *before > 0);
+    let before = before.map(|before| attempt_worktree(run, &Attempt { attempt: before, ..attempt.clone() }));
+    let _alone = run.merging.lock().await;
+    worktree.begin(&open_git(run).await?, before.as_ref()).await
 }
 
 fn works_in_worktree(step: &Step) -> bool {
     matches!(&step.work, StepWork::Agent(work) if work.workspace == AgentWorkspace::Worktree)
 }
 
-impl AttemptTask {
-    /// Keeps what an agent left in its worktree, however it ended.
-    pub(crate) async fn end_worktree(&self, end: &mut AttemptEnd) {
-        let worktree = self.run.worktree_of(&self.attempt).filter(|worktree| worktree.folder().exists());
-        let Some(worktree) = worktree else {
-            return;
-        };
-        let result = match self.run.git().await {
-            // What it left stays to be looked at, also if it cannot be merged.
-            Ok(git) => match worktree.save(&git).await {
-                Ok(()) => worktree.ensure_kept(&git).await,
-                unable => unable,
-            },
-            Err(unable) => Err(unable),
-        };
-        if let Err(unable) = result
-            && end.exit.is_success()
-        {
-            end.exit = unable.into();
-        }
+/// Keeps what an agent left in its worktree, however it ended.
+pub(crate) async fn end_worktree(task: &AttemptTask, end: &mut AttemptEnd) {
+    let worktree = worktree_of(&task.run, &task.attempt).filter(|worktree| worktree.folder().exists());
+    let Some(worktree) = worktree else {
+        return;
+    };
+    let result = match open_git(&task.run).await {
+        // What it left stays to be looked at, also if it cannot be merged.
+        Ok(git) => match worktree.save(&git).await {
+            Ok(()) => worktree.ensure_kept(&git).await,
+            unable => unable,
+        },
+        Err(unable) => Err(unable),
+    };
+    if let Err(unable) = result
+        && end.exit.is_success()
+    {
+        end.exit = unable.into();
     }
 }
 
 /// Computes the merge of an attempt's changes.
 pub(crate) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResult {
-    let worktree = run.worktree(&attempt);
+    let worktree = attempt_worktree(&run, &attempt);
     let alone = run.merging.lock().await;
     let found_merge = find_merge(&run, &worktree).await;
     drop(alone);
@@ -111,7 +107,7 @@ pub(crate) async fn prepare(run: Arc<RunContext>, attempt: Attempt) -> UnitResul
 }
 
 async fn find_merge(run: &RunContext, worktree: &AttemptWorktree) -> Result<MergePreparation, WorkError> {
-    let git = run.git().await?;
+    let git = open_git(run).await?;
     Ok(match git.prepare(worktree).await? {
         ComputedMerge::Unchanged => MergePreparation::Unchanged,
         ComputedMerge::Changed { plan, conflicts } if conflicts.is_empty() => {
@@ -137,7 +133,7 @@ fn cut(mut diff: String) -> String {
 pub(crate) async fn merge(run: Arc<RunContext>, start: MergeStart) -> UnitResult {
     let MergeStart { attempt, plan } = start;
     let alone = run.merging.lock().await;
-    let outcome = match run.git().await {
+    let outcome = match open_git(&run).await {
         Ok(git) => git.apply(&plan).await,
         Err(unable) => Err(unable),
     };

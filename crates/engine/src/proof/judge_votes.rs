@@ -29,61 +29,59 @@ struct JudgeCalls<'a> {
     timeout: Duration,
 }
 
-impl RunContext {
-    /// Lets models judge the output of a check whose command passed. A check without a judge keeps its verdict.
-    pub(super) async fn judge_output(
-        &self,
-        check: &Check,
-        outcome: CheckOutcome,
-        stop: &watch::Receiver<StopLevel>,
-    ) -> CheckVerdict {
-        let CheckOutcome { verdict, output, truncated } = outcome;
-        let Some(judge) = check.judge.as_ref().filter(|_| verdict.passed()) else {
-            return verdict;
-        };
-        let without = |found: String, failure_class| CheckVerdict {
-            ruling: CheckRuling::Error,
-            expected: "the judgement of a model".into(),
-            found,
-            failure_class: Some(failure_class),
-            ..verdict.clone()
-        };
-        let Some(model) = self.session.models.find(&ModelChoice::Role(judge.role.clone())) else {
-            let role = &judge.role;
-            let complaint = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
-            return without(complaint, EngineFailure::Sensor.class());
-        };
-        if truncated {
-            let complaint =
-                "the command printed more than is kept for checks (1 MiB): print what is to be judged";
-            return without(complaint.into(), FailureClass::Logical);
-        }
-        if output.trim().is_empty() {
-            let complaint = "there is nothing to judge: the command printed nothing".into();
-            return without(complaint, FailureClass::Logical);
-        }
-        let name = model.name.clone();
-        let model = ModelAsker::new(self, model);
-        let mut calls = JudgeCalls { judge, model, evidence: &output, timeout: check.timeout };
-        let mut ballot = Ballot::new(judge);
-        for number in 1..=judge.votes {
-            if ballot.is_decided() {
-                break;
-            }
-            ballot.add(calls.vote(number, stop).await);
-        }
-        let (asker, used) = (&calls.model, calls.model.usage());
-        let spent = Judgement {
-            model: Some(name),
-            shown: Some(JudgedText::of(&output)),
-            criteria: Vec::new(),
-            calls: asker.calls(),
-            tokens: used.tokens,
-            cost: used.cost,
-            asked: asker.asked_models.clone(),
-        };
-        ballot.conclude(verdict, spent)
+/// Lets models judge the output of a check whose command passed. A check without a judge keeps its verdict.
+pub(super) async fn judge_output(
+    run: &RunContext,
+    check: &Check,
+    outcome: CheckOutcome,
+    stop: &watch::Receiver<StopLevel>,
+) -> CheckVerdict {
+    let CheckOutcome { verdict, output, truncated } = outcome;
+    let Some(judge) = check.judge.as_ref().filter(|_| verdict.passed()) else {
+        return verdict;
+    };
+    let without = |found: String, failure_class| CheckVerdict {
+        ruling: CheckRuling::Error,
+        expected: "the judgement of a model".into(),
+        found,
+        failure_class: Some(failure_class),
+        ..verdict.clone()
+    };
+    let Some(model) = run.session.models.find(&ModelChoice::Role(judge.role.clone())) else {
+        let role = &judge.role;
+        let complaint = format!("wf.yaml gives no model the role `{role}`: add it under `roles`");
+        return without(complaint, EngineFailure::Sensor.class());
+    };
+    if truncated {
+        let complaint =
+            "the command printed more than is kept for checks (1 MiB): print what is to be judged";
+        return without(complaint.into(), FailureClass::Logical);
     }
+    if output.trim().is_empty() {
+        let complaint = "there is nothing to judge: the command printed nothing".into();
+        return without(complaint, FailureClass::Logical);
+    }
+    let name = model.name.clone();
+    let model = ModelAsker::new(run, model);
+    let mut calls = JudgeCalls { judge, model, evidence: &output, timeout: check.timeout };
+    let mut ballot = Ballot::new(judge);
+    for number in 1..=judge.votes {
+        if ballot.is_decided() {
+            break;
+        }
+        ballot.add(calls.vote(number, stop).await);
+    }
+    let (asker, used) = (&calls.model, calls.model.usage());
+    let spent = Judgement {
+        model: Some(name),
+        shown: Some(JudgedText::of(&output)),
+        criteria: Vec::new(),
+        calls: asker.calls(),
+        tokens: used.tokens,
+        cost: used.cost,
+        asked: asker.asked_models.clone(),
+    };
+    ballot.conclude(verdict, spent)
 }
 
 impl JudgeCalls<'_> {

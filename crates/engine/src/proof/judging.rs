@@ -24,9 +24,9 @@ use wf_exec::{
 };
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork, expr::EvalError};
 
-use super::before_work;
+use super::{before_work, judge_votes};
 use crate::{
-    files::copies,
+    files::{copies, worktrees},
     run::{
         RunContext,
         attempt_task::{step_of, written_step},
@@ -192,7 +192,7 @@ impl CheckSubject {
     /// Returns the checked worktree. After the run, its result is in the workspace.
     fn worktree(&self) -> Option<AttemptWorktree> {
         let attempt = self.attempt.as_ref().filter(|_| self.phase.is_some());
-        attempt.and_then(|attempt| self.run.worktree_of(attempt))
+        attempt.and_then(|attempt| worktrees::worktree_of(&self.run, attempt))
     }
 
     /// Returns the folder with the checked files.
@@ -277,7 +277,7 @@ impl CheckSubject {
             return Ok(None);
         };
         let _alone = self.run.merging.lock().await;
-        let changes = self.run.git().await?.changes_in(&worktree).await?;
+        let changes = worktrees::open_git(&self.run).await?.changes_in(&worktree).await?;
         Ok(Some(ViewedWorktree { folder: worktree.folder(), changes }))
     }
 
@@ -317,7 +317,7 @@ impl CheckSubject {
             }
             let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
                 let outcome = self.trial(check, ground).run(stop.clone()).await;
-                return self.run.judge_output(check, outcome, stop).await;
+                return judge_votes::judge_output(&self.run, check, outcome, stop).await;
             };
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
@@ -435,6 +435,6 @@ impl CheckSubject {
                 return CheckVerdict { failure_class, ..unchecked_verdict(check, &reason) };
             }
         }
-        self.run.judge_output(check, outcome, stop).await
+        judge_votes::judge_output(&self.run, check, outcome, stop).await
     }
 }

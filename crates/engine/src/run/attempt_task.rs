@@ -1,6 +1,9 @@
 //! The attempt that work is done for, and the step of its task.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use wf_base::{digest::Sha256Digest, time::Moment};
 use wf_core::{
@@ -9,7 +12,7 @@ use wf_core::{
 };
 use wf_model::{JsonObject, Plan, Step, StepIx};
 
-use super::context::RunContext;
+use super::{context::RunContext, scope::TemplateValues};
 
 /// The work of one attempt.
 pub(crate) struct AttemptTask {
@@ -67,6 +70,22 @@ impl AttemptTask {
 
     pub(crate) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
         AttemptEnd::new(self.attempt.clone(), exit)
+    }
+
+    /// Calls a function with the values this attempt's templates read.
+    pub(crate) fn with_template_values<T>(
+        &self,
+        secrets: &BTreeMap<String, String>,
+        with: impl FnOnce(&TemplateValues<'_>) -> T,
+    ) -> T {
+        with(&TemplateValues {
+            run: &self.run.run_ref,
+            params: self.run.params(),
+            reads: &self.reads,
+            item: self.item.as_ref(),
+            index: self.attempt.task_id.item,
+            secrets,
+        })
     }
 }
 

@@ -17,8 +17,8 @@ use wf_core::{
     observe::RunRef,
 };
 use wf_exec::{
-    cached_files::EarlierFiles, check::CheckEnvironment, pinned::PinnedFiles, secret::PlanSecrets,
-    view::WorkspaceView, worktree::AttemptWorktree,
+    cached_files::EarlierFiles, check::CheckEnvironment, environment::idempotency_key, pinned::PinnedFiles,
+    secret::PlanSecrets, view::WorkspaceView, worktree::AttemptWorktree,
 };
 use wf_gateway::cassette::Cassette;
 use wf_model::{JsonObject, Plan};
@@ -261,6 +261,14 @@ impl RunContext {
             precedes_work: false,
             params: self.params().clone(),
         }
+    }
+
+    /// Returns the idempotency key of a task, and of what is nested in it under a name.
+    pub(crate) fn idempotency_key(&self, task: &TaskId, inside: Option<&Name>) -> String {
+        let files = self.files();
+        let item = task.item.and_then(|item| files.items.get(&task.step)?.get(item as usize));
+        let key = idempotency_key(&self.key_scope, task.step.as_str(), item.map(|item| item.key.as_str()));
+        inside.map_or_else(|| key.clone(), |name| idempotency_key(&key, name.as_str(), None))
     }
 
     /// Notes the cache key of a task, for when its result is known.

@@ -67,29 +67,27 @@ impl Declarations {
     }
 }
 
-impl RunContext {
-    /// Returns the products its steps declare.
-    pub(crate) fn declarations(&self) -> Arc<Declarations> {
-        let plan = self.current_plan();
-        let mut files = self.files();
-        let declarations_of_plan = files.declarations.take().filter(|known| known.is_of(&plan));
-        let declarations_of_plan =
-            declarations_of_plan.unwrap_or_else(|| Arc::new(Declarations::from_plan(&plan, self.params())));
-        files.declarations = Some(Arc::clone(&declarations_of_plan));
-        declarations_of_plan
-    }
+/// Returns the products its steps declare.
+pub(crate) fn current_declarations(run: &RunContext) -> Arc<Declarations> {
+    let plan = run.current_plan();
+    let mut files = run.files();
+    let declarations_of_plan = files.declarations.take().filter(|known| known.is_of(&plan));
+    let declarations_of_plan =
+        declarations_of_plan.unwrap_or_else(|| Arc::new(Declarations::from_plan(&plan, run.params())));
+    files.declarations = Some(Arc::clone(&declarations_of_plan));
+    declarations_of_plan
+}
 
-    /// Returns the files several items of a step name, given how to find them.
-    pub(super) fn shared_products(
-        &self,
-        step: &Name,
-        find: impl FnOnce(&[StepItem]) -> SharedFiles,
-    ) -> Arc<SharedFiles> {
-        let mut files = self.files();
-        let ResultFiles { items, shared, .. } = &mut *files;
-        let entry = shared.entry(step.clone());
-        Arc::clone(entry.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
-    }
+/// Returns the files several items of a step name, given how to find them.
+pub(super) fn shared_products(
+    run: &RunContext,
+    step: &Name,
+    find: impl FnOnce(&[StepItem]) -> SharedFiles,
+) -> Arc<SharedFiles> {
+    let mut files = run.files();
+    let ResultFiles { items, shared, .. } = &mut *files;
+    let entry = shared.entry(step.clone());
+    Arc::clone(entry.or_insert_with(|| Arc::new(find(items.get(step).map_or(&[], Vec::as_slice)))))
 }
 
 /// Returns the files a step lists in `writes` by their names; a folder or a pattern does not say which.
@@ -110,7 +108,7 @@ pub(crate) fn name_releasing(
     if !artifacts.iter().any(Artifact::is_product) {
         return;
     }
-    let declarations = run.declarations();
+    let declarations = current_declarations(run);
     let step = written_step(run, task_id);
     let uses_plans = step.ways().any(|way| !way.work.plans_used().is_empty());
     for file in artifacts {
@@ -124,7 +122,7 @@ pub(crate) fn name_releasing(
             }
             Some(_) if is_common(step, values, &file.path) => vec![own],
             Some(_) => {
-                let shared = run.shared_products(&step.id, |items| shared_files(step, values, items));
+                let shared = shared_products(run, &step.id, |items| shared_files(step, values, items));
                 let items = shared.get(&file.path).into_iter().flatten();
                 let items = items.map(|item| TaskId { item: Some(*item), ..own.clone() });
                 items.filter(|item| item != task_id).collect()

@@ -6,12 +6,9 @@
 
 use serde_json::Value;
 
-use wf_base::name::{Name, RunId};
-use wf_core::machine::TaskId;
-use wf_exec::environment::idempotency_key;
+use wf_base::name::RunId;
 use wf_store::{StoreError, StoreReader};
 
-use super::context::RunContext;
 use crate::session::EngineSession;
 
 /// The key for the worktree a run has for itself, in its recorded configuration.
@@ -40,16 +37,6 @@ pub fn continue_lineage(
 pub(crate) fn first_run(config: &Value, run: &RunId) -> String {
     let first = config.get(FIRST_RUN).and_then(Value::as_str);
     first.unwrap_or(run.as_str()).to_owned()
-}
-
-impl RunContext {
-    /// Returns the idempotency key of a task, and of what is nested in it under a name.
-    pub(crate) fn idempotency_key(&self, task: &TaskId, inside: Option<&Name>) -> String {
-        let files = self.files();
-        let item = task.item.and_then(|item| files.items.get(&task.step)?.get(item as usize));
-        let key = idempotency_key(&self.key_scope, task.step.as_str(), item.map(|item| item.key.as_str()));
-        inside.map_or_else(|| key.clone(), |name| idempotency_key(&key, name.as_str(), None))
-    }
 }
 
 /// True if a run worked in a worktree where a session does not work. The files here have other inodes and times than those there.

@@ -10,8 +10,6 @@ use wf_model::{
     expr::{ExprReference, ExprScope, StatusFunction, Template},
 };
 
-use super::attempt_task::AttemptTask;
-
 /// The values the templates of one attempt read: those the machine sent, and those the driver itself knows.
 pub(crate) struct TemplateValues<'a> {
     pub(crate) run: &'a RunRef,
@@ -46,24 +44,6 @@ impl ExprScope for TemplateValues<'_> {
     fn test(&self, function: StatusFunction, step: Option<&str>) -> bool {
         let name = ExprReference::Test(function, step.map(str::to_owned)).to_string();
         self.reads.get(&name).is_some_and(|value| *value == Value::Bool(true))
-    }
-}
-
-impl AttemptTask {
-    /// Calls a function with the values this attempt's templates read.
-    pub(crate) fn with_template_values<T>(
-        &self,
-        secrets: &BTreeMap<String, String>,
-        with: impl FnOnce(&TemplateValues<'_>) -> T,
-    ) -> T {
-        with(&TemplateValues {
-            run: &self.run.run_ref,
-            params: self.run.params(),
-            reads: &self.reads,
-            item: self.item.as_ref(),
-            index: self.attempt.task_id.item,
-            secrets,
-        })
     }
 }
 

@@ -1,3 +1,5 @@
+//! Compound commands: their words, their patterns, and the pipelines in and around them.
+
 use std::{collections::BTreeSet, rc::Rc};
 
 use super::{
@@ -117,116 +119,114 @@ impl OpenPipeline {
     }
 }
 
-impl ShellLexer<'_> {
-    /// Reads a word of shell syntax that is not part of a command.
-    pub(super) fn keyword(&mut self, pipeline: &mut OpenPipeline, word: &str) -> bool {
-        match word {
-            "{" => self.group(pipeline, "}"),
-            "if" => self.group(pipeline, "fi"),
-            "while" | "until" => self.group(pipeline, "done"),
-            "for" | "select" => {
-                self.group(pipeline, "done");
-                // Its name and its values are read as a command.
-                return false;
+/// Reads a word of shell syntax that is not part of a command.
+pub(super) fn keyword(lexer: &mut ShellLexer<'_>, pipeline: &mut OpenPipeline, word: &str) -> bool {
+    match word {
+        "{" => group(lexer, pipeline, "}"),
+        "if" => group(lexer, pipeline, "fi"),
+        "while" | "until" => group(lexer, pipeline, "done"),
+        "for" | "select" => {
+            group(lexer, pipeline, "done");
+            // Its name and its values are read as a command.
+            return false;
+        }
+        "case" => {
+            group(lexer, pipeline, "esac");
+            subject(lexer);
+            pipeline.next_pattern();
+        }
+        "function" => {
+            lexer.blanks();
+            pipeline.named = Some(Rc::from(lexer.word().text.as_str()));
+            lexer.blanks();
+            if lexer.takes("(") {
+                lexer.blanks();
+                let _ = lexer.takes(")");
             }
-            "case" => {
-                self.group(pipeline, "esac");
-                self.subject();
-                pipeline.next_pattern();
+        }
+        _ if pipeline.is_end(word) => group_end(lexer, pipeline),
+        "}" | "fi" | "done" | "esac" => {}
+        _ => return KEYWORDS.contains(&word),
+    }
+    true
+}
+
+fn group(lexer: &mut ShellLexer<'_>, pipeline: &mut OpenPipeline, end: &'static str) {
+    if pipeline.groups.len() + lexer.depth >= 2 * DEEPEST {
+        lexer.stop_reading();
+        return;
+    }
+    let outer = lexer.function.clone();
+    if let Some(named) = pipeline.named.take() {
+        lexer.function = Some(named);
+    }
+    let before = pipeline.piped(&mut lexer.script.pipelines);
+    pipeline.groups.push(CompoundCommand {
+        end,
+        before,
+        from: lexer.script.pipelines.len(),
+        outer,
+        is_at_pattern: false,
+    });
+}
+
+fn group_end(lexer: &mut ShellLexer<'_>, pipeline: &mut OpenPipeline) {
+    let from = pipeline.groups.last().map_or(0, |group| group.from);
+    pipeline.close(&mut lexer.script.pipelines, &mut lexer.function);
+    lexer.pass_output(pipeline, from);
+}
+
+/// Reads the subject of `case`, up to its `in`.
+fn subject(lexer: &mut ShellLexer<'_>) {
+    lexer.blanks();
+    let word = lexer.word();
+    lexer.script.variables.extend(word.variables);
+    gaps(lexer);
+    let from = lexer.at;
+    if lexer.word().text != "in" {
+        lexer.at = from;
+    }
+}
+
+/// Reads a pattern of `case`, up to its `)`, or the end of `case`.
+pub(super) fn pattern(lexer: &mut ShellLexer<'_>, pipeline: &mut OpenPipeline) {
+    gaps(lexer);
+    let _ = lexer.takes("(");
+    loop {
+        gaps(lexer);
+        let from = lexer.at;
+        match lexer.peek() {
+            None => break,
+            Some(')') => {
+                lexer.at += 1;
+                break;
             }
-            "function" => {
-                self.blanks();
-                pipeline.named = Some(Rc::from(self.word().text.as_str()));
-                self.blanks();
-                if self.takes("(") {
-                    self.blanks();
-                    let _ = self.takes(")");
+            Some('|') => lexer.at += 1,
+            Some(_) => {
+                let word = lexer.word();
+                if word.text == "esac" && !word.is_quoted {
+                    return group_end(lexer, pipeline);
+                }
+                lexer.script.variables.extend(word.variables);
+                if lexer.at == from {
+                    lexer.next();
                 }
             }
-            _ if pipeline.is_end(word) => self.group_end(pipeline),
-            "}" | "fi" | "done" | "esac" => {}
-            _ => return KEYWORDS.contains(&word),
-        }
-        true
-    }
-
-    fn group(&mut self, pipeline: &mut OpenPipeline, end: &'static str) {
-        if pipeline.groups.len() + self.depth >= 2 * DEEPEST {
-            self.stop_reading();
-            return;
-        }
-        let outer = self.function.clone();
-        if let Some(named) = pipeline.named.take() {
-            self.function = Some(named);
-        }
-        let before = pipeline.piped(&mut self.script.pipelines);
-        pipeline.groups.push(CompoundCommand {
-            end,
-            before,
-            from: self.script.pipelines.len(),
-            outer,
-            is_at_pattern: false,
-        });
-    }
-
-    fn group_end(&mut self, pipeline: &mut OpenPipeline) {
-        let from = pipeline.groups.last().map_or(0, |group| group.from);
-        pipeline.close(&mut self.script.pipelines, &mut self.function);
-        self.pass_output(pipeline, from);
-    }
-
-    /// Reads the subject of `case`, up to its `in`.
-    fn subject(&mut self) {
-        self.blanks();
-        let word = self.word();
-        self.script.variables.extend(word.variables);
-        self.gaps();
-        let from = self.at;
-        if self.word().text != "in" {
-            self.at = from;
         }
     }
-
-    /// Reads a pattern of `case`, up to its `)`, or the end of `case`.
-    pub(super) fn pattern(&mut self, pipeline: &mut OpenPipeline) {
-        self.gaps();
-        let _ = self.takes("(");
-        loop {
-            self.gaps();
-            let from = self.at;
-            match self.peek() {
-                None => break,
-                Some(')') => {
-                    self.at += 1;
-                    break;
-                }
-                Some('|') => self.at += 1,
-                Some(_) => {
-                    let word = self.word();
-                    if word.text == "esac" && !word.is_quoted {
-                        return self.group_end(pipeline);
-                    }
-                    self.script.variables.extend(word.variables);
-                    if self.at == from {
-                        self.next();
-                    }
-                }
-            }
-        }
-        if let Some(group) = pipeline.groups.last_mut() {
-            group.is_at_pattern = false;
-        }
+    if let Some(group) = pipeline.groups.last_mut() {
+        group.is_at_pattern = false;
     }
+}
 
-    /// Skips blanks, line ends and comments.
-    fn gaps(&mut self) {
-        loop {
-            self.blanks();
-            match self.peek() {
-                Some('\n') => self.line(),
-                Some('#') => self.comment(),
-                _ => return,
-            }
+/// Skips blanks, line ends and comments.
+fn gaps(lexer: &mut ShellLexer<'_>) {
+    loop {
+        lexer.blanks();
+        match lexer.peek() {
+            Some('\n') => lexer.line(),
+            Some('#') => lexer.comment(),
+            _ => return,
         }
     }
 }

@@ -1,7 +1,8 @@
 use std::rc::Rc;
 
 use super::{
-    groups::OpenPipeline,
+    documents,
+    groups::{self, OpenPipeline},
     words::{CommandWord, ParsedShellScript, ShellCommand},
 };
 
@@ -72,7 +73,7 @@ impl<'a> ShellLexer<'a> {
         loop {
             self.blanks();
             if pipeline.is_at_pattern() {
-                self.pattern(&mut pipeline);
+                groups::pattern(self, &mut pipeline);
                 continue;
             }
             let Some(c) = self.peek() else { break };
@@ -107,7 +108,7 @@ impl<'a> ShellLexer<'a> {
                 }
                 '(' => self.parenthesis(&mut pipeline),
                 '#' => self.comment(),
-                _ if self.redirection(&mut pipeline.command) => {}
+                _ if documents::redirection(self, &mut pipeline.command) => {}
                 _ => self.next_word(&mut pipeline),
             }
         }
@@ -231,7 +232,7 @@ impl<'a> ShellLexer<'a> {
             self.next();
             return;
         }
-        if is_bare && !word.is_quoted && self.keyword(pipeline, &word.text) {
+        if is_bare && !word.is_quoted && groups::keyword(self, pipeline, &word.text) {
             return;
         }
         let command = &mut pipeline.command;

@@ -1,10 +1,12 @@
 use std::rc::Rc;
 
 use super::{
+    archives,
     facts::{ValuePlaceIx, ValueSend},
     operands::CommandOperands,
     place::{FlowLabel, ValuePlace},
     shell::ShellFactReader,
+    starts, transfers,
 };
 use crate::inspect::{
     rules::{ExecutedProgram, programs},
@@ -69,7 +71,7 @@ impl ShellFactReader<'_, '_> {
             out,
         };
         self.network_program(&call);
-        self.packages(&program);
+        starts::packages(self, &program);
         if PACKERS.contains(program.name) {
             self.packs(program.at, out);
         }
@@ -79,20 +81,20 @@ impl ShellFactReader<'_, '_> {
     fn network_program(&mut self, call: &ProgramCall<'_>) {
         match call.program.name {
             "curl" | "wget" | "aria2c" | "http" | "https" | "xh" | "iwr" | "irm" | "Invoke-WebRequest"
-            | "Invoke-RestMethod" => self.transfers(call),
+            | "Invoke-RestMethod" => transfers::transfer(self, call),
             "nc" | "ncat" | "netcat" | "telnet" | "socat" | "mail" | "mailx" | "sendmail" => {
                 let host = self.facts.gathered(&call.operands.values);
-                self.hosts(&call.operands, host);
+                transfers::hosts(self, &call.operands, host);
                 self.sends(call.program.at, call.input, host, false);
                 self.fetches(call.program.at, host, call.out);
             }
             "dig" | "nslookup" | "host" | "ping" => {
                 let host = self.facts.gathered(&call.operands.values);
-                self.hosts(&call.operands, host);
+                transfers::hosts(self, &call.operands, host);
                 self.sends(call.program.at, host, host, false);
             }
-            "scp" | "rsync" | "rclone" | "sftp" | "ssh" => self.remote_copy(call),
-            "git" if call.program.verb() == "clone" => self.clones(call),
+            "scp" | "rsync" | "rclone" | "sftp" | "ssh" => transfers::remote_copy(self, call),
+            "git" if call.program.verb() == "clone" => transfers::clone_repository(self, call),
             _ => self.file_program(call),
         }
     }
@@ -112,8 +114,8 @@ impl ShellFactReader<'_, '_> {
                 self.facts.stores.push((paths, call.input));
                 self.facts.moves(call.input, call.out);
             }
-            "tar" => self.tape(call),
-            "zip" | "unzip" | "gunzip" => self.archive(call),
+            "tar" => archives::tape(self, call),
+            "zip" | "unzip" | "gunzip" => archives::archive(self, call),
             "chmod" => self.allows(call),
             "cd" | "pushd" => {
                 let folder = program.args.first().map(|word| self.rendered(word));
@@ -141,7 +143,7 @@ impl ShellFactReader<'_, '_> {
                 for name in CREDENTIALS.texts(program) {
                     self.secret(&name, call.out);
                 }
-                self.starts(call);
+                starts::start_program(self, call);
             }
         }
     }

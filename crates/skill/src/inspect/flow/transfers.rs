@@ -1,3 +1,5 @@
+//! The programs that send and fetch over the network: requests, copies to other machines, clones.
+
 use super::{
     facts::ValuePlaceIx, operands::CommandOperands, place::FlowLabel, programs::ProgramCall,
     shell::ShellFactReader,
@@ -21,115 +23,113 @@ const OTHER: &str = "-X --request -A --user-agent -m --max-time --retry -w -e -P
 /// Extensions that files have and hosts do not.
 static OF_FILES: WordList = WordList::from_table(include_str!("../tables/words/file_endings.txt"));
 
-impl ShellFactReader<'_, '_> {
-    /// Handles `curl`, `wget` and similar programs.
-    pub(super) fn transfers(&mut self, call: &ProgramCall<'_>) {
-        let operands = &call.operands;
-        let is_wget = call.program.name == "wget";
-        let destination = if is_wget { [DESTINATION, "-O"].join(" ") } else { DESTINATION.to_owned() };
-        let mut addresses = operands.plain(&[CONTENT, PROOF, OTHER, &destination].join(" "));
-        addresses.extend(call.reads_names.then_some(call.input));
-        let to = self.facts.gathered(&addresses);
-        self.hosts(operands, to);
-        let data = self.facts.gathered(&operands.option_places(CONTENT));
-        for (text, value) in operands.option_values(CONTENT) {
-            if text.contains(['@', '<']) || operands.has_option(CONTENT_FILES) {
-                self.facts.loads.push((value, data));
-            }
-            if text.ends_with("@-") || text == "-" || text == "." {
-                self.facts.moves(call.input, data);
-            }
+/// Handles `curl`, `wget` and similar programs.
+pub(super) fn transfer(reader: &mut ShellFactReader<'_, '_>, call: &ProgramCall<'_>) {
+    let operands = &call.operands;
+    let is_wget = call.program.name == "wget";
+    let destination = if is_wget { [DESTINATION, "-O"].join(" ") } else { DESTINATION.to_owned() };
+    let mut addresses = operands.plain(&[CONTENT, PROOF, OTHER, &destination].join(" "));
+    addresses.extend(call.reads_names.then_some(call.input));
+    let to = reader.facts.gathered(&addresses);
+    hosts(reader, operands, to);
+    let data = reader.facts.gathered(&operands.option_places(CONTENT));
+    for (text, value) in operands.option_values(CONTENT) {
+        if text.contains(['@', '<']) || operands.has_option(CONTENT_FILES) {
+            reader.facts.loads.push((value, data));
         }
-        self.facts.moves(to, data);
-        self.sends(call.program.at, data, to, false);
-        let proof = self.facts.gathered(&operands.option_places(PROOF));
-        self.sends(call.program.at, proof, to, true);
-        self.fetches(call.program.at, to, call.out);
-        let paths = operands.option_places(&destination);
-        self.facts.stores.extend(paths.iter().map(|path| (*path, call.out)));
-        let keeps_name = operands.has_option("-O --remote-name -J");
-        if is_wget && paths.is_empty() || keeps_name && !is_wget {
-            self.keeps_name(call);
+        if text.ends_with("@-") || text == "-" || text == "." {
+            reader.facts.moves(call.input, data);
         }
     }
+    reader.facts.moves(to, data);
+    reader.sends(call.program.at, data, to, false);
+    let proof = reader.facts.gathered(&operands.option_places(PROOF));
+    reader.sends(call.program.at, proof, to, true);
+    reader.fetches(call.program.at, to, call.out);
+    let paths = operands.option_places(&destination);
+    reader.facts.stores.extend(paths.iter().map(|path| (*path, call.out)));
+    let keeps_name = operands.has_option("-O --remote-name -J");
+    if is_wget && paths.is_empty() || keeps_name && !is_wget {
+        keep_name(reader, call);
+    }
+}
 
-    /// Handles a file stored under its remote name.
-    fn keeps_name(&mut self, call: &ProgramCall<'_>) {
-        let operands = &call.operands;
-        let folder = operands.option_values("-P --directory-prefix --output-dir");
-        let folder = folder.first().map(|(folder, _)| (*folder).to_owned());
-        let folder = folder.or_else(|| self.folder.clone());
-        let folder = folder.map_or(String::new(), |folder| format!("{folder}/"));
-        for text in self.rendered_paths(operands.words) {
-            let bare = text.split(['?', '#']).next().unwrap_or_default();
-            let name = bare.rsplit('/').next().unwrap_or_default();
-            if name.len() > 1 {
-                let file = self.facts.file(&format!("{folder}{name}"));
-                self.facts.moves(call.out, file);
-            }
+/// Handles a file stored under its remote name.
+fn keep_name(reader: &mut ShellFactReader<'_, '_>, call: &ProgramCall<'_>) {
+    let operands = &call.operands;
+    let folder = operands.option_values("-P --directory-prefix --output-dir");
+    let folder = folder.first().map(|(folder, _)| (*folder).to_owned());
+    let folder = folder.or_else(|| reader.folder.clone());
+    let folder = folder.map_or(String::new(), |folder| format!("{folder}/"));
+    for text in reader.rendered_paths(operands.words) {
+        let bare = text.split(['?', '#']).next().unwrap_or_default();
+        let name = bare.rsplit('/').next().unwrap_or_default();
+        if name.len() > 1 {
+            let file = reader.facts.file(&format!("{folder}{name}"));
+            reader.facts.moves(call.out, file);
         }
     }
+}
 
-    /// Records the hosts named without a scheme.
-    pub(super) fn hosts(&mut self, operands: &CommandOperands<'_>, to: ValuePlaceIx) {
-        for word in operands.words {
-            if let Some(host) = host(&self.rendered(word)) {
-                let address = FlowLabel::Address(format!("http://{host}/"));
-                self.facts.labels.push((address, to));
-            }
+/// Records the hosts named without a scheme.
+pub(super) fn hosts(reader: &mut ShellFactReader<'_, '_>, operands: &CommandOperands<'_>, to: ValuePlaceIx) {
+    for word in operands.words {
+        if let Some(host) = host(&reader.rendered(word)) {
+            let address = FlowLabel::Address(format!("http://{host}/"));
+            reader.facts.labels.push((address, to));
         }
     }
+}
 
-    /// Handles programs that copy files to other machines.
-    pub(super) fn remote_copy(&mut self, call: &ProgramCall<'_>) {
-        let (program, operands) = (&call.program, &call.operands);
-        // The key used for authentication is not sent.
-        let keys = operands.option_places("-i -e -F -o");
-        let (mut near, mut far) = (Vec::new(), Vec::new());
-        for (word, value) in operands.words.iter().zip(&operands.values) {
-            let text = self.rendered(word);
-            let is_key = keys.contains(value);
-            if let Some((host, _)) = text.split_once(':').filter(|_| !is_key) {
-                let host = host.rsplit('@').next().unwrap_or_default();
-                far.push((format!("http://{host}/"), *value));
-            } else if !is_key {
-                near.push(*value);
-            }
-        }
-        let places: Vec<ValuePlaceIx> = far.iter().map(|(_, value)| *value).collect();
-        let to = self.facts.gathered(&places);
-        for (address, _) in far {
-            self.facts.labels.push((FlowLabel::Address(address), to));
-        }
-        let is_upload = operands.texts().last().is_some_and(|last| last.contains(':'));
-        if program.name == "ssh" {
-            self.hosts(operands, to);
-            self.sends(program.at, call.input, to, false);
-        } else if is_upload {
-            let content = self.loaded(&near);
-            self.sends(program.at, content, to, false);
+/// Handles programs that copy files to other machines.
+pub(super) fn remote_copy(reader: &mut ShellFactReader<'_, '_>, call: &ProgramCall<'_>) {
+    let (program, operands) = (&call.program, &call.operands);
+    // The key used for authentication is not sent.
+    let keys = operands.option_places("-i -e -F -o");
+    let (mut near, mut far) = (Vec::new(), Vec::new());
+    for (word, value) in operands.words.iter().zip(&operands.values) {
+        let text = reader.rendered(word);
+        let is_key = keys.contains(value);
+        if let Some((host, _)) = text.split_once(':').filter(|_| !is_key) {
+            let host = host.rsplit('@').next().unwrap_or_default();
+            far.push((format!("http://{host}/"), *value));
+        } else if !is_key {
+            near.push(*value);
         }
     }
+    let places: Vec<ValuePlaceIx> = far.iter().map(|(_, value)| *value).collect();
+    let to = reader.facts.gathered(&places);
+    for (address, _) in far {
+        reader.facts.labels.push((FlowLabel::Address(address), to));
+    }
+    let is_upload = operands.texts().last().is_some_and(|last| last.contains(':'));
+    if program.name == "ssh" {
+        hosts(reader, operands, to);
+        reader.sends(program.at, call.input, to, false);
+    } else if is_upload {
+        let content = reader.loaded(&near);
+        reader.sends(program.at, content, to, false);
+    }
+}
 
-    /// Handles a clone: a folder with third-party content.
-    pub(super) fn clones(&mut self, call: &ProgramCall<'_>) {
-        let plain = call.operands.plain("-b --branch --depth -C");
-        let [_, from, into @ ..] = plain.as_slice() else {
-            return;
-        };
-        let got = self.facts.value();
-        self.facts.sources.insert(self.facts.fetch_events.len());
-        self.fetches(call.program.at, *from, got);
-        if let Some(into) = into.first() {
-            self.facts.stores.push((*into, got));
-            return;
-        }
-        for text in self.rendered_paths(call.program.args) {
-            let name = text.rsplit('/').next().unwrap_or_default();
-            let folder = name.strip_suffix(".git").unwrap_or(name);
-            let folder = self.facts.file(folder);
-            self.facts.moves(got, folder);
-        }
+/// Handles a clone: a folder with third-party content.
+pub(super) fn clone_repository(reader: &mut ShellFactReader<'_, '_>, call: &ProgramCall<'_>) {
+    let plain = call.operands.plain("-b --branch --depth -C");
+    let [_, from, into @ ..] = plain.as_slice() else {
+        return;
+    };
+    let got = reader.facts.value();
+    reader.facts.sources.insert(reader.facts.fetch_events.len());
+    reader.fetches(call.program.at, *from, got);
+    if let Some(into) = into.first() {
+        reader.facts.stores.push((*into, got));
+        return;
+    }
+    for text in reader.rendered_paths(call.program.args) {
+        let name = text.rsplit('/').next().unwrap_or_default();
+        let folder = name.strip_suffix(".git").unwrap_or(name);
+        let folder = reader.facts.file(folder);
+        reader.facts.moves(got, folder);
     }
 }
 

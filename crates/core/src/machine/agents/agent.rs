@@ -98,7 +98,7 @@ pub(in crate::machine) fn on_agent_timeout(run: &mut Run, attempt: Attempt) {
     let Some(task) = run.working_agent(&attempt) else {
         return;
     };
-    if run.is_agent_late(task) && !run.is_agent_done(task) && run.flight.overdue.insert(task) {
+    if run.is_agent_late(task) && !run.is_agent_done(task) && run.flight.note_overdue(task) {
         run.push_effect(Effect::Kill { attempt: Some(attempt), force: false });
     }
 }

@@ -82,7 +82,7 @@ pub(in crate::machine) fn answer_child_request(
     let record = run.agent_record(task)?;
     let is_open = |record: &&ChildRecord| record.end().is_none();
     if record.chosen_children(choice).any(|record| is_open(&record)) {
-        run.flight.collecting.insert(task);
+        run.flight.begin_collecting(task);
         return None;
     }
     let runs = record.chosen_children(choice).map(ChildRecord::report).collect();
@@ -144,7 +144,7 @@ pub(in crate::machine) fn request_children(run: &mut Run, task: TaskIx, attempt:
     let starts: Vec<ChildStart> = running.map(|record| record.start.clone()).collect();
     for ChildStart { child, plan, params, .. } in starts {
         let id = ChildId { attempt: attempt.clone(), child };
-        if run.flight.children.insert(id.clone()) {
+        if run.flight.begin_child(id.clone()) {
             run.push_effect(Effect::StartChild { id, plan, params });
         }
     }
@@ -153,12 +153,12 @@ pub(in crate::machine) fn request_children(run: &mut Run, task: TaskIx, attempt:
 /// Applies the end of a child run.
 pub(in crate::machine) fn on_child_end(run: &mut Run, end: ChildEnd) {
     let attempt = end.id.attempt.clone();
-    let Some(task) = run.task_ix(&attempt.task_id).filter(|_| run.flight.children.remove(&end.id)) else {
+    let Some(task) = run.task_ix(&attempt.task_id).filter(|_| run.flight.end_child(&end.id)) else {
         return;
     };
     run.emit(EventKind::ChildEnded(Box::new(end)));
     let is_last = !run.has_open_children(task);
-    if is_last && let Some(ended) = run.flight.held.remove(&task) {
+    if is_last && let Some(ended) = run.flight.take_held_end(task) {
         return run.then(FollowUp::EndAttempt(Box::new(ended)));
     }
     let record = run.agent_record(task);
@@ -171,7 +171,7 @@ pub(in crate::machine) fn on_child_end(run: &mut Run, end: ChildEnd) {
         return;
     }
     start_children(run, task, &attempt);
-    if run.flight.collecting.remove(&task)
+    if run.flight.end_collecting(task)
         && let Some(AgentStep::AwaitTool(position)) = run.agent_record(task).map(AgentRecord::next_step)
     {
         agent::call_tool(run, task, &attempt, position);
@@ -181,7 +181,7 @@ pub(in crate::machine) fn on_child_end(run: &mut Run, end: ChildEnd) {
 /// Ends the child runs of an ending attempt: waiting ones do not begin, running ones are told to end. True
 /// if the attempt has to wait for them.
 pub(in crate::machine) fn stop_children(run: &mut Run, task: TaskIx, attempt: &Attempt) -> bool {
-    run.flight.collecting.remove(&task);
+    run.flight.end_collecting(task);
     let waiting = run.children(task).iter().filter(|record| record.phase == ChildPhase::Waiting);
     let waiting: Vec<Name> = waiting.map(|record| record.start.child.clone()).collect();
     for child in waiting {
@@ -200,7 +200,7 @@ pub(in crate::machine) fn stop_children(run: &mut Run, task: TaskIx, attempt: &A
 /// Keeps the end of an agent that could not go on after a crash until its child runs have ended.
 pub(in crate::machine) fn hold_for_children(run: &mut Run, task: TaskIx, end: AttemptEnd) {
     if stop_children(run, task, &end.attempt) {
-        run.flight.held.insert(task, end);
+        run.flight.hold_end(task, end);
     } else {
         run.then(FollowUp::EndAttempt(Box::new(end)));
     }

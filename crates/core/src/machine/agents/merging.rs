@@ -42,10 +42,10 @@ const BY_HAND: &str = "merged by hand, so that its checks saw other files";
 pub(in crate::machine) fn begin_merge(run: &mut Run) {
     let first = run.state().agents.next_merge();
     let first = first.filter(|task| !run.flight.is_returning(*task));
-    if run.flight.merging == first {
+    if run.flight.merging_task() == first {
         return;
     }
-    run.flight.merging = first;
+    run.flight.note_merge(first);
     let Some((task, live)) = first.and_then(|task| Some((task, run.state().activity(task)?))) else {
         return;
     };
@@ -65,7 +65,7 @@ fn merge_of(run: &Run, task: TaskIx) -> Option<&TaskMerge> {
 fn current_merge(run: &Run, attempt: &Attempt, begun: bool) -> Option<TaskIx> {
     let (task, _) = run.current_activity(attempt, ActivityKind::Merging)?;
     let is_begun = merge_of(run, task)?.plan.is_some();
-    (run.flight.merging == Some(task) && is_begun == begun).then_some(task)
+    (run.flight.merging_task() == Some(task) && is_begun == begun).then_some(task)
 }
 
 /// Applies a merge that was computed.
@@ -107,7 +107,7 @@ pub(in crate::machine) fn on_merged(run: &mut Run, attempt: &Attempt, outcome: M
         MergeOutcome::Outdated if outdated + 1 < MAX_PREPARATIONS => {
             let attempt = attempt.clone();
             run.emit(EventKind::MergeEnded(MergeEnd { attempt, outcome }));
-            run.flight.merging = None;
+            run.flight.note_merge(None);
         }
         MergeOutcome::Outdated => {
             let reason = "its files change in the workspace whenever they are to be merged".into();

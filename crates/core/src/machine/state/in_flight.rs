@@ -17,26 +17,26 @@ use wf_model::Plan;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InFlight {
     /// Steps with ended dependencies, before the evaluation of `when`.
-    pub(in crate::machine) due: BTreeSet<u32>,
+    due: BTreeSet<u32>,
     /// Tasks with their locks.
-    pub(in crate::machine) locked: BTreeSet<TaskIx>,
+    locked: BTreeSet<TaskIx>,
     /// The files claimed by tasks under way.
     #[serde(skip)]
     claims: FileClaims,
     /// The task of the requested merge.
-    pub(in crate::machine) merging: Option<TaskIx>,
+    merging: Option<TaskIx>,
     /// Tasks with an overdue agent, told to end.
-    pub(in crate::machine) overdue: BTreeSet<TaskIx>,
+    overdue: BTreeSet<TaskIx>,
     /// Child runs of agents, asked of this engine.
-    pub(in crate::machine) children: BTreeSet<ChildId>,
+    children: BTreeSet<ChildId>,
     /// Tasks with an agent waiting for child runs.
-    pub(in crate::machine) collecting: BTreeSet<TaskIx>,
+    collecting: BTreeSet<TaskIx>,
     /// The ends of agents, until their child runs have ended.
     #[serde(serialize_with = "serde_pairs::serialize")]
-    pub(in crate::machine) held: BTreeMap<TaskIx, AttemptEnd>,
+    held: BTreeMap<TaskIx, AttemptEnd>,
     /// True if no further work begins, since the engine is to leave the run.
     #[serde(skip)]
-    pub(in crate::machine) is_draining: bool,
+    is_draining: bool,
     #[serde(serialize_with = "serde_pairs::serialize")]
     requests: BTreeMap<TaskIx, TaskRequest>,
     // Indexes over the requests.
@@ -191,5 +191,83 @@ impl InFlight {
     pub(in crate::machine) fn uses_lock(&self, task: TaskIx) -> bool {
         let waits = matches!(self.request(task), Some(TaskRequest::Lock { .. } | TaskRequest::Return { .. }));
         waits || self.locked.contains(&task)
+    }
+
+    /// Returns the next step with ended dependencies, which is not due any more.
+    pub(in crate::machine) fn take_due_step(&mut self) -> Option<u32> {
+        self.due.pop_first()
+    }
+
+    pub(in crate::machine) fn has_due_step(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Lets nothing more begin.
+    pub(in crate::machine) fn drain(&mut self) {
+        self.is_draining = true;
+    }
+
+    pub(in crate::machine) fn is_draining(&self) -> bool {
+        self.is_draining
+    }
+
+    pub(in crate::machine) fn note_lock(&mut self, task: TaskIx) {
+        self.locked.insert(task);
+    }
+
+    pub(in crate::machine) fn has_lock(&self, task: TaskIx) -> bool {
+        self.locked.contains(&task)
+    }
+
+    /// Notes that the agent of a task is told to end, since it takes too long; false if it is told already.
+    pub(in crate::machine) fn note_overdue(&mut self, task: TaskIx) -> bool {
+        self.overdue.insert(task)
+    }
+
+    /// Returns the task of the requested merge.
+    pub(in crate::machine) fn merging_task(&self) -> Option<TaskIx> {
+        self.merging
+    }
+
+    /// Notes the task of the requested merge; `None`: no merge is requested any more.
+    pub(in crate::machine) fn note_merge(&mut self, task: Option<TaskIx>) {
+        self.merging = task;
+    }
+}
+
+/// The requests about the child runs of agents.
+impl InFlight {
+    /// Notes that a child run is asked of this engine; false if it is already.
+    pub(in crate::machine) fn begin_child(&mut self, child: ChildId) -> bool {
+        self.children.insert(child)
+    }
+
+    /// Notes the end of a child run; false if none was asked.
+    pub(in crate::machine) fn end_child(&mut self, child: &ChildId) -> bool {
+        self.children.remove(child)
+    }
+
+    /// Notes that the agent of a task waits for child runs.
+    pub(in crate::machine) fn begin_collecting(&mut self, task: TaskIx) {
+        self.collecting.insert(task);
+    }
+
+    /// Notes that the agent of a task waits for no child runs; false if it did not.
+    pub(in crate::machine) fn end_collecting(&mut self, task: TaskIx) -> bool {
+        self.collecting.remove(&task)
+    }
+
+    pub(in crate::machine) fn is_collecting(&self, task: TaskIx) -> bool {
+        self.collecting.contains(&task)
+    }
+
+    /// Holds the end of an agent until its child runs have ended.
+    pub(in crate::machine) fn hold_end(&mut self, task: TaskIx, end: AttemptEnd) {
+        self.held.insert(task, end);
+    }
+
+    /// Takes the end of an agent held until its child runs have ended.
+    pub(in crate::machine) fn take_held_end(&mut self, task: TaskIx) -> Option<AttemptEnd> {
+        self.held.remove(&task)
     }
 }

@@ -133,7 +133,7 @@ impl Run {
 
     /// True if no further work begins.
     pub(in crate::machine) fn is_draining(&self) -> bool {
-        self.flight.is_draining && !self.state.is_ending()
+        self.flight.is_draining() && !self.state.is_ending()
     }
 
     /// Applies a recorded fact; nothing follows from it.

@@ -41,7 +41,7 @@ fn admit_one(run: &mut Run, task: TaskIx) {
     }
     let step = run.plan().step(task.ix());
     let task_id = state::task_id(run.plan(), task);
-    if !run.flight.locked.contains(&task) {
+    if !run.flight.has_lock(task) {
         let locks = TaskLocks::of(run.plan(), run.state(), task);
         if !locks.is_empty() {
             return request_locks(run, task, locks);
@@ -121,12 +121,12 @@ pub(in crate::machine) fn on_lock_acquired(run: &mut Run, task_id: &TaskId) {
     };
     match run.flight.request(task) {
         Some(TaskRequest::Return { approved }) => {
-            run.flight.locked.insert(task);
+            run.flight.note_lock(task);
             run.flight.set(task, None);
             run.then(FollowUp::ResumeActivity { task, approved });
         }
         Some(TaskRequest::Lock { .. }) => {
-            run.flight.locked.insert(task);
+            run.flight.note_lock(task);
             run.enqueue(task);
         }
         _ => {}

@@ -155,7 +155,7 @@ pub(in crate::machine) fn stop_work(run: &mut Run, task: TaskIx, activity: TaskA
 /// merge ends in its turn, with the files either written or not.
 pub(in crate::machine) fn kill_work(run: &mut Run, task: TaskIx, activity: TaskActivity) {
     let attempt = state::attempt(run.plan(), task, activity.attempt);
-    if run.flight.collecting.contains(&task) {
+    if run.flight.is_collecting(task) {
         run.then(FollowUp::EndAgent { attempt, exit: WorkExit::Cancelled });
     } else if activity.doing != ActivityKind::Merging {
         let force = run.state().is_force_cancelled();

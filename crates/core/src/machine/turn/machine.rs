@@ -112,7 +112,7 @@ impl Machine {
     /// Begins no further work from now on: the engine can leave the run once the work under way has ended. No
     /// event records it: a resume continues with the next work. An ending run goes on to its end.
     pub fn drain(&mut self) {
-        self.run.flight.is_draining = true;
+        self.run.flight.drain();
     }
 
     /// Ends the run at once, with no effects: all work under way was interrupted, nobody reports about it, and what
@@ -198,14 +198,14 @@ fn advance(run: &mut Run) {
         return;
     }
     while !run.is_draining() {
-        while let Some(step) = run.flight.due.pop_first() {
+        while let Some(step) = run.flight.take_due_step() {
             advance::evaluate_due_step(run, step);
             carry_out(run);
         }
         if admit_all(run) {
             continue;
         }
-        if !run.flight.due.is_empty() || !advance::next_phase(run) {
+        if run.flight.has_due_step() || !advance::next_phase(run) {
             break;
         }
         carry_out(run);

@@ -86,7 +86,7 @@ fn steps_before(run: &Run, task: Option<TaskIx>) -> JsonObject {
     };
     let mut results = JsonObject::new();
     for ix in steps {
-        if let Some(outputs) = &run.state().step_record(ix.0).outputs {
+        if let Some(outputs) = run.state().step_record(ix.0).outputs() {
             let outputs = serde_json::json!({ "outputs": outputs });
             results.insert(run.plan().step(ix).id.to_string(), outputs);
         }

@@ -153,7 +153,7 @@ fn redirect(run: &Run, measured: &RoundMeasurement, round: &mut Round) {
         // Every step passes, but not the plan as a whole: the last step that did something and
         // has another alternative changes, since the least depends on it.
         let steps = run.main_steps().rev();
-        let did = |step: &u32| run.state().step_record(*step).state == StepState::Succeeded;
+        let did = |step: &u32| run.state().step_record(*step).state() == StepState::Succeeded;
         let changed = steps.filter(did).find_map(|step| {
             let mut more = blocked.clone();
             rule_out(run, step, cause, directive, &mut more);

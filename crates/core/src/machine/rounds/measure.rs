@@ -139,11 +139,11 @@ pub(in crate::machine) fn measure(run: &Run) -> RoundMeasurement {
         let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
         let inherited = hangs && !run.asks_status(ix.0);
         let excuses = inherited || skipped_by_rule(run, ix);
-        if record.state == StepState::Skipped && excuses {
+        if record.state() == StepState::Skipped && excuses {
             if let Some(excused) = excused.get_mut(ix.index()) {
                 *excused = true;
             }
-        } else if !record.allowed_to_fail && !did_nothing(run, ix, record) {
+        } else if !record.is_allowed_to_fail() && !did_nothing(run, ix, record) {
             measure_step(run, ix, record, &mut measured);
         }
     }
@@ -162,13 +162,13 @@ fn skipped_by_rule(run: &Run, ix: StepIx) -> bool {
     };
     let view =
         TaskScope { plan: run.plan(), state: run.state(), task: Some(TaskIx { step: ix.0, item: None }) };
-    record.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
+    !record.is_waiting() && matches!(scope::evaluate_condition(&view, when), Ok(false))
 }
 
 /// True if a step ended and there was nothing to do and nothing to check.
 fn did_nothing(run: &Run, ix: StepIx, record: &StepRecord) -> bool {
     let step = run.plan().step(ix);
-    step.is_open() && step.verify.is_empty() && record.state == StepState::Succeeded
+    step.is_open() && step.verify.is_empty() && record.state() == StepState::Succeeded
 }
 
 fn measure_step(run: &Run, ix: StepIx, record: &StepRecord, measured: &mut RoundMeasurement) {
@@ -184,7 +184,7 @@ fn measure_step(run: &Run, ix: StepIx, record: &StepRecord, measured: &mut Round
     };
     let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
     measured.of += each.saturating_mul(count.max(1));
-    if record.state == StepState::Failed {
+    if record.state() == StepState::Failed {
         let mut failures = StepFailures::default();
         for place in places {
             measure_place(run, &MeasuredTask { ix, place, record }, each, measured, &mut failures);
@@ -198,15 +198,15 @@ fn measure_step(run: &Run, ix: StepIx, record: &StepRecord, measured: &mut Round
 
 /// Returns the tasks of a reached step, except those left out by the user.
 fn places<'a>(run: &'a Run, ix: StepIx, record: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
-    let Some(many) = &record.many else {
-        let reached = matches!(record.state, StepState::Succeeded | StepState::Failed);
-        return reached.then(|| vec![&record.once]);
+    let Some(many) = record.items() else {
+        let reached = matches!(record.state(), StepState::Succeeded | StepState::Failed);
+        return reached.then(|| vec![record.only_task()]);
     };
     let all = many.items.iter().zip(&many.records);
     let chosen = all.filter(|(item, _)| !run.state().is_deselected(ix.0, &item.key));
     let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
     let well = |place: &&TaskRecord| place.ended() == Some(StepState::Succeeded);
-    let reached = match record.state {
+    let reached = match record.state() {
         StepState::Succeeded | StepState::Failed => true,
         // Items were left out, and all others succeeded.
         StepState::Skipped => chosen.iter().all(well),
@@ -237,7 +237,7 @@ fn measure_place(
 ) {
     let MeasuredTask { ix, place, record } = *task;
     let step = run.plan().step(ix);
-    let ended = if record.many.is_some() { place.ended() } else { Some(record.state) };
+    let ended = if record.items().is_some() { place.ended() } else { Some(record.state()) };
     match ended {
         Some(StepState::Succeeded) => return,
         Some(StepState::Failed) => {}

@@ -37,7 +37,7 @@ pub(in crate::machine) fn apply_memory_advice(
 fn begins_otherwise(run: &Run, step: u32, advice: &[ToolAdvice]) -> Option<AlternativeSwitch> {
     let written = run.base().step(StepIx(step));
     // A step reused from an earlier run uses no alternative.
-    let over = run.state().step_record(step).state.is_final();
+    let over = run.state().step_record(step).is_over();
     if over || !is_avoided(advice, written, 0) {
         return None;
     }
@@ -61,7 +61,7 @@ pub(in crate::machine) fn round_observations(
     let accepted = matches!(directive, Directive::Accept | Directive::Success);
     let others = run.state().control.alternatives().iter();
     let others = others.filter(|(step, way)| {
-        let has_succeeded = run.state().step_record(**step).state == StepState::Succeeded;
+        let has_succeeded = run.state().step_record(**step).state() == StepState::Succeeded;
         accepted && **way > 0 && has_succeeded && begun(**step)
     });
     failing.chain(others.map(|(step, _)| used_alternative(run, *step, None))).collect()
@@ -70,7 +70,7 @@ pub(in crate::machine) fn round_observations(
 /// Returns the findings of its last round for a run around it.
 pub(in crate::machine) fn findings(run: &Run) -> NestedFindings {
     let calls: BTreeSet<String> = run.main_steps().flat_map(|step| step_calls(run, step)).collect();
-    let has_failed = |step: &u32| run.state().step_record(*step).state == StepState::Failed;
+    let has_failed = |step: &u32| run.state().step_record(*step).state() == StepState::Failed;
     let mut failed = run.main_steps().filter(has_failed);
     let of_steps = failed.find_map(|step| step_failed_check(run, step));
     let of_plan = || run.state().proof.refuted_criteria().first().map(|failed| failed.criterion.to_string());

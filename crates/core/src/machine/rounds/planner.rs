@@ -107,7 +107,7 @@ pub(in crate::machine) fn ask_planner_again(run: &mut Run) {
 pub(in crate::machine) fn can_change(run: &Run, measured: &RoundMeasurement) -> Vec<u32> {
     let has_failed =
         |step: u32| measured.failing.iter().any(|failed| failed.step == step && failed.may_change());
-    let has_succeeded = |step: u32| run.state().step_record(step).state == StepState::Succeeded;
+    let has_succeeded = |step: u32| run.state().step_record(step).state() == StepState::Succeeded;
     let is_at_fault =
         |step: u32| if measured.failing.is_empty() { has_succeeded(step) } else { has_failed(step) };
     let is_open = |step: u32| run.base().step(StepIx(step)).is_open();

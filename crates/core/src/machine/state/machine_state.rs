@@ -110,19 +110,19 @@ pub(in crate::machine) struct CancelRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::machine) struct StepRecord {
     /// Open dependencies.
-    pub(in crate::machine) waiting: u32,
+    pub(in crate::machine::state) waiting: u32,
     /// The first dependency that did not end well.
-    pub(in crate::machine) blocker: Option<u32>,
+    pub(in crate::machine::state) blocker: Option<u32>,
     /// The time its dependencies ended; of a repeated step, the time its items became known.
-    pub(in crate::machine) ready: Option<Moment>,
-    pub(in crate::machine) state: StepState,
-    pub(in crate::machine) standing: Standing,
-    pub(in crate::machine) allowed_to_fail: bool,
+    pub(in crate::machine::state) ready: Option<Moment>,
+    pub(in crate::machine::state) state: StepState,
+    pub(in crate::machine::state) standing: Standing,
+    pub(in crate::machine::state) allowed_to_fail: bool,
     /// The one task of a step that is not repeated.
-    pub(in crate::machine) once: TaskRecord,
+    pub(in crate::machine::state) once: TaskRecord,
     /// The items of a repeated step, once known.
-    pub(in crate::machine) many: Option<Box<StepItems>>,
-    pub(in crate::machine) outputs: Option<Box<JsonObject>>,
+    pub(in crate::machine::state) many: Option<Box<StepItems>>,
+    pub(in crate::machine::state) outputs: Option<Box<JsonObject>>,
 }
 
 /// The items of a repeated step.
@@ -141,6 +141,49 @@ impl StepRecord {
     pub(in crate::machine) fn tasks(&self) -> impl Iterator<Item = (Option<u32>, &TaskRecord)> {
         let items = self.many.iter().flat_map(|many| (0_u32..).map(Some).zip(&many.records));
         std::iter::once((None, &self.once)).chain(items)
+    }
+
+    pub(in crate::machine) fn state(&self) -> StepState {
+        self.state
+    }
+
+    /// True if it has ended.
+    pub(in crate::machine) fn is_over(&self) -> bool {
+        self.state.is_final()
+    }
+
+    pub(in crate::machine) fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// True if its failure fails nothing else.
+    pub(in crate::machine) fn is_allowed_to_fail(&self) -> bool {
+        self.allowed_to_fail
+    }
+
+    /// True if a dependency has not ended.
+    pub(in crate::machine) fn is_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Returns the first dependency that did not end well.
+    pub(in crate::machine) fn blocker(&self) -> Option<u32> {
+        self.blocker
+    }
+
+    /// Returns the one task of a step that is not repeated.
+    pub(in crate::machine) fn only_task(&self) -> &TaskRecord {
+        &self.once
+    }
+
+    /// Returns the items of a repeated step, once they are known.
+    pub(in crate::machine) fn items(&self) -> Option<&StepItems> {
+        self.many.as_deref()
+    }
+
+    /// Returns its outputs, once it has any.
+    pub(in crate::machine) fn outputs(&self) -> Option<&JsonObject> {
+        self.outputs.as_deref()
     }
 }
 

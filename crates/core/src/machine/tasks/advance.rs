@@ -20,7 +20,7 @@ use wf_model::{StepIx, expr::Expr};
 pub(in crate::machine) fn evaluate_due_step(run: &mut Run, step: u32) {
     let task = TaskIx { step, item: None };
     let plan = Arc::clone(run.plan());
-    if run.state().step_record(step).state.is_final() {
+    if run.state().step_record(step).is_over() {
         return;
     }
     let declared = plan.step(task.ix());
@@ -31,9 +31,9 @@ pub(in crate::machine) fn evaluate_due_step(run: &mut Run, step: u32) {
     if run.state().is_left_out(step) {
         return finish::finish(run, task, TaskCompletion::skipped(NOT_CHOSEN));
     }
-    if let (Some(blocker), false) = (run.state().step_record(step).blocker, asks) {
+    if let (Some(blocker), false) = (run.state().step_record(step).blocker(), asks) {
         let name = &plan.step(StepIx(blocker)).id;
-        let how = match run.state().step_record(blocker).state {
+        let how = match run.state().step_record(blocker).state() {
             StepState::Failed => "failed",
             StepState::Cancelled => "was cancelled",
             _ => "was skipped",

@@ -43,7 +43,7 @@ pub(in crate::machine) fn sweep(run: &mut Run) {
     }
     let killing = ending || run.plan().parts().policy.on_failure == OnStepFailure::Cancel;
     for step in run.main_steps() {
-        let over = run.state().step_record(step).state.is_final();
+        let over = run.state().step_record(step).is_over();
         let all = ending || run.state().gates.is_blocked();
         if !over && (all || !run.asks_status(step)) {
             sweep_step(run, step, killing);
@@ -57,7 +57,7 @@ pub(in crate::machine) fn sweep(run: &mut Run) {
 /// Ends the tasks of a step with nothing running; with `resting`, also those between two
 /// attempts.
 pub(in crate::machine) fn sweep_step(run: &mut Run, step: u32, resting: bool) {
-    let places: Vec<TaskIx> = match &run.state().step_record(step).many {
+    let places: Vec<TaskIx> = match run.state().step_record(step).items() {
         None => vec![TaskIx { step, item: None }],
         Some(many) => (0..u32::try_from(many.records.len()).unwrap_or(u32::MAX))
             .map(|item| TaskIx { step, item: Some(item) })
@@ -90,7 +90,7 @@ pub(in crate::machine) fn sweep_step(run: &mut Run, step: u32, resting: bool) {
 fn sweep_finally(run: &mut Run) {
     if matches!(run.state().phase(), RunPhase::Finally | RunPhase::Gates) {
         for step in run.main_steps().end..run.state().step_count() {
-            if !run.state().step_record(step).state.is_final() {
+            if !run.state().step_record(step).is_over() {
                 sweep_step(run, step, true);
             }
         }

@@ -58,7 +58,7 @@ pub(in crate::machine) fn unfold(run: &mut Run, task: TaskIx, fan: &StepRepetiti
 fn expand(run: &mut Run, task: TaskIx, items: Vec<StepItem>) {
     let step = run.plan().step(task.ix()).id.clone();
     run.emit(EventKind::StepExpanded { step, items });
-    let count = run.state().step_record(task.step).many.as_ref().map_or(0, |many| many.records.len());
+    let count = run.state().step_record(task.step).items().map_or(0, |many| many.records.len());
     for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
         let item = Some(item);
         timers::set_queue_timer(run, TaskIx { item, ..task });
@@ -70,7 +70,7 @@ fn expand(run: &mut Run, task: TaskIx, items: Vec<StepItem>) {
 
 /// Ends the items of a step whose results are reused. The result of an item that has another value now is dropped.
 fn reuse_items(run: &mut Run, step: u32) {
-    let Some(many) = &run.state().step_record(step).many else {
+    let Some(many) = run.state().step_record(step).items() else {
         return;
     };
     let known = (0_u32..).zip(&many.items).filter_map(|(number, item)| {
@@ -118,7 +118,7 @@ fn drop_result(run: &mut Run, task: TaskIx, key: String, from: Option<RunId>) {
 
 /// Ends the items of a step that the user left out.
 fn deselect_items(run: &mut Run, step: u32) {
-    let Some(many) = &run.state().step_record(step).many else {
+    let Some(many) = run.state().step_record(step).items() else {
         return;
     };
     let places = (0_u32..).zip(many.items.iter().zip(&many.records));

@@ -137,10 +137,10 @@ fn request_merge(run: &mut Run, task: TaskIx, standing: Standing) {
 
 /// Ends a repeated step whose items have all ended.
 pub(in crate::machine) fn end_repeated_step(run: &mut Run, step: u32) {
-    let Some(many) = &run.state().step_record(step).many else {
+    let Some(many) = run.state().step_record(step).items() else {
         return;
     };
-    if many.open > 0 || run.state().step_record(step).state.is_final() {
+    if many.open > 0 || run.state().step_record(step).is_over() {
         return;
     }
     let count = |state| many.records.iter().filter(|record| record.ended() == Some(state)).count();
@@ -190,7 +190,7 @@ pub(in crate::machine) fn end_repeated_step(run: &mut Run, step: u32) {
 /// Returns the outputs of a repeated step: for each name the values of its items, in order;
 /// its default, or null, for an item that gave none.
 fn gather(run: &Run, step: u32) -> JsonObject {
-    let Some(many) = &run.state().step_record(step).many else {
+    let Some(many) = run.state().step_record(step).items() else {
         return JsonObject::new();
     };
     let declared = run.plan().step(StepIx(step));

@@ -53,13 +53,13 @@ pub(in crate::machine) fn unverified_omission(run: &Run) -> Option<String> {
 fn left_out_by(run: &Run, ix: u32, step: &Step) -> Option<String> {
     let record = run.state().step_record(ix);
     let asks = run.asks_status(ix);
-    let own = record.blocker.is_none() || asks;
-    match (record.state, &step.when, &step.fan) {
+    let own = record.blocker().is_none() || asks;
+    match (record.state(), &step.when, &step.fan) {
         (StepState::Skipped, Some(when), _) if own && run.state().chosen_items(ix).is_none() => {
             unverified_step_read(run, ix, when)
         }
         (StepState::Succeeded, _, StepRepetition::Each(list)) => {
-            let many = record.many.as_ref()?;
+            let many = record.items()?;
             many.records.is_empty().then(|| unverified_step_read(run, ix, list))?
         }
         _ => None,
@@ -91,7 +91,7 @@ fn is_unverified_claim(run: &Run, step: &str, output: &ExprReference) -> bool {
     };
     let step = run.plan().step(ix);
     let confirmed = || {
-        let checked = run.state().step_record(ix.0).standing.is_checked();
+        let checked = run.state().step_record(ix.0).standing().is_checked();
         let verifies = |check: &Check| check.mode == CheckCertainty::Verifiable && reads(check, output);
         checked && step.verify.iter().any(verifies)
     };
@@ -105,7 +105,7 @@ fn skipped_because_of(run: &Run, ix: u32) -> BTreeSet<u32> {
     while let Some(above) = rest.pop() {
         for dependent in run.plan().dependents(StepIx(above)) {
             let record = run.state().step_record(dependent.0);
-            let skipped = record.state == StepState::Skipped && record.blocker == Some(above);
+            let skipped = record.state() == StepState::Skipped && record.blocker() == Some(above);
             if skipped && !run.asks_status(dependent.0) && found.insert(dependent.0) {
                 rest.push(dependent.0);
             }

@@ -58,5 +58,5 @@ pub(in crate::machine) fn reuse_results(run: &mut Run, kept: Vec<ReusedResult>, 
 /// True if the plan has a step of that name, and it has not ended.
 fn is_open(run: &Run, step: &Name) -> bool {
     let ix = run.plan().find(step.as_str());
-    ix.is_some_and(|ix| !run.state().step_record(ix.0).state.is_final())
+    ix.is_some_and(|ix| !run.state().step_record(ix.0).is_over())
 }

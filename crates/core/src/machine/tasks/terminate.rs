@@ -14,7 +14,7 @@ use crate::machine::{
 /// Ends, without effects, all that has not ended: nobody reports about what was under way.
 pub(in crate::machine) fn terminate(run: &mut Run) {
     for step in 0..run.state().step_count() {
-        if !run.state().step_record(step).state.is_final() {
+        if !run.state().step_record(step).is_over() {
             cancel::sweep_step(run, step, true);
         }
     }

@@ -4,6 +4,7 @@ pub mod answers;
 pub mod autonomy;
 mod flood;
 mod home;
+mod plans;
 mod rooms;
 pub mod runs;
 mod samples;

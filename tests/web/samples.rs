@@ -10,10 +10,11 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, GoalView, HomeView, HourCell,
-        InboxView, LogTailView, MemoryItemView, MemoryView, Notice, RequestView, RunGraph, RunProgress,
-        RunView, SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView, SkillView,
-        TaskView, UpcomingGoal, UpcomingSlot,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, FieldKind, FieldOption, GoalView,
+        HomeView, HourCell, InboxView, LogTailView, MemoryItemView, MemoryView, Notice, ParamField, PlanForm,
+        PlanListing, PlanProblem, PlanSource, PlanUse, PlanView, RequestView, RunGraph, RunOutlook,
+        RunProgress, RunView, SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView,
+        SkillView, StepDuration, TaskView, UpcomingGoal, UpcomingSlot,
     },
 };
 use wf_base::{
@@ -315,6 +316,95 @@ fn fits_without(name: &str, fields: &[&str], real: &impl Serialize) {
     }
     compare(&sample_of, &serde_json::to_value(real).unwrap(), name, &mut wrong);
     assert_eq!(wrong, [""; 0], "{name}");
+}
+
+#[test]
+fn the_samples_of_plans_are_like_the_types_of_views() {
+    let listing = PlanListing {
+        address: text(),
+        path: text(),
+        id: None,
+        title: None,
+        problem: None,
+        last_run: None,
+        bars: None,
+        success_percent: None,
+        ended_runs: 0,
+        median_ms: None,
+    };
+    fits("plans", "/plans", &[&listing]);
+    let run = RunId::from_bytes([1; 16]);
+    let problem = PlanProblem {
+        path: text(),
+        line: 1,
+        is_error: true,
+        code: "plan/unknown-step",
+        message: text(),
+        help: None,
+        is_own: true,
+    };
+    let view = PlanView {
+        plan: listing,
+        briefing: vec![text()],
+        runs: vec![],
+        slowest: vec![StepDuration { run: run.clone(), step: text(), state: "failed", duration_ms: 1 }],
+        graph: None,
+        step_count: 1,
+        users: vec![PlanUse { kind: "dag", title: text(), page: None }],
+        problems: vec![problem],
+        more_problems: 0,
+    };
+    fits_without("plan", &["may_start"], &view);
+    let source =
+        PlanSource { address: text(), title: text(), path: text(), lines: vec![text()], more_lines: 0 };
+    fits("plan_source", "", &source);
+    fits_without("plan_start", &["may_start"], &plan_form());
+}
+
+fn plan_form() -> PlanForm {
+    let field = ParamField {
+        name: text(),
+        kind: FieldKind::Text,
+        description: None,
+        is_required: true,
+        text: text(),
+        options: vec![FieldOption { text: text(), is_chosen: false }],
+        min: None,
+        max: None,
+        step: None,
+        pattern: None,
+        max_length: None,
+        mistake: None,
+    };
+    let outlook = RunOutlook {
+        steps: 1,
+        nested_steps: 0,
+        risk: serde_json::from_value(json!({"level": "low", "rule": "reads_only"})).unwrap(),
+        risk_reason: text(),
+        network: vec![],
+        unconfined: vec![],
+        writes: vec![],
+        budget: None,
+        approvals: vec![],
+        secrets: vec![],
+    };
+    PlanForm {
+        address: text(),
+        title: text(),
+        path: text(),
+        problem: None,
+        fields: vec![field],
+        from: None,
+        dropped_params: vec![],
+        last_run: None,
+        plan_digest: text(),
+        key: text(),
+        outlook: Some(outlook),
+        steps: vec![],
+        signature_reason: None,
+        refusal: None,
+        command: text(),
+    }
 }
 
 fn request(run: &RunId) -> RequestView {

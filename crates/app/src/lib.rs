@@ -79,8 +79,8 @@ pub use host::{FOR_TESTS, Host};
 pub use revision::GitRevision;
 pub use run_options::RunOptions;
 pub use runs::{
-    backend, lineage, relied, resume, retry, run_acts, run_start, run_worktree, session, suggestions, trace,
-    undo,
+    backend, lineage, plan_start, relied, resume, retry, run_acts, run_start, run_worktree, session,
+    suggestions, trace, undo,
 };
 pub use specs::{collect, load, plans};
 pub use state::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wf_base::time::Moment;
 use wf_core::machine::{BudgetLedger, BudgetUsage};
-use wf_model::{BudgetResource, Money};
+use wf_model::{BudgetResource, Money, RunBudget};
 
 /// The amounts a run has used at an instant, on one line:
 /// `attempts 12/20 · 3m/30m · 12k/200k tokens · $0.40/$2.00`. `None` if there is neither a budget
@@ -27,6 +27,19 @@ pub fn usage_line(ledger: &BudgetLedger, now: Moment) -> Option<String> {
         text.push_str(" · spent");
     }
     Some(text)
+}
+
+/// The limits of a budget on one line: `20 attempts · 30m · 200k tokens · $2.00`. `None` if it has none.
+pub fn limits_line(budget: &RunBudget) -> Option<String> {
+    let limits = [
+        budget.max_attempts.map(|most| format!("{most} attempts")),
+        budget.max_rounds.map(|most| format!("{most} rounds")),
+        budget.max_wall_time_ms.map(time),
+        budget.max_tokens.map(|most| format!("{} tokens", count(most))),
+        budget.max_cost.map(|most| most.to_string()),
+    ];
+    let parts: Vec<String> = limits.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// `80 % used: 16 of 20 attempts`.

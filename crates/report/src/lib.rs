@@ -48,7 +48,7 @@ mod table;
 mod unified;
 mod words;
 
-pub use budget::{threshold_text, usage_line};
+pub use budget::{limits_line, threshold_text, usage_line};
 pub use forecast::{Forecast, StepForecast};
 pub use gated::{gate_result_json, gate_result_text, lane};
 pub use lines::goal_name;

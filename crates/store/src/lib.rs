@@ -126,5 +126,7 @@ pub use views::{
         ArtifactPage, ArtifactTable, AttemptTable, CheckTable, LeftRow, StepPage, StepSelection, StepTable,
         StepTimes,
     },
-    view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, RunTally, StepRow},
+    view::{
+        ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, RunTally, StepRow,
+    },
 };

@@ -41,6 +41,7 @@ pub(crate) const ASSETS: [Asset; 10] = [
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },
     Asset { path: "/key.js", text: include_str!("assets/key.js") },
     Asset { path: "/goal.js", text: include_str!("assets/goal.js") },
+    Asset { path: "/start.js", text: include_str!("assets/start.js") },
     Asset { path: "/idiomorph.js", text: include_str!("assets/vendor/idiomorph-0.8.0.min.js") },
 ];
 

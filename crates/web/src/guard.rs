@@ -90,9 +90,27 @@ pub(crate) async fn require_operator(
     next: Next,
 ) -> Response {
     if access < LoginAccess::Operate {
-        return may_only_look(&site);
+        return lacks_access(&site, access, LoginAccess::Operate);
     }
-    let key = login_key(&site, request.headers()).map(str::to_owned);
+    operate(&site, request, next).await
+}
+
+/// Refuses requests starting something from browsers that may not.
+pub(crate) async fn require_starter(
+    State(site): State<Site>,
+    Extension(access): Extension<LoginAccess>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if access < LoginAccess::Start {
+        return lacks_access(&site, access, LoginAccess::Start);
+    }
+    operate(&site, request, next).await
+}
+
+/// Passes on a request that changes something; it renews the access of its browser.
+async fn operate(site: &Site, request: Request, next: Next) -> Response {
+    let key = login_key(site, request.headers()).map(str::to_owned);
     let response = next.run(request).await;
     // What was refused is no operation.
     if let Some(key) = key.filter(|_| response.status().is_success() || response.status().is_redirection()) {
@@ -101,14 +119,21 @@ pub(crate) async fn require_operator(
     response
 }
 
-/// Returns the page for a browser that wants more than to look.
-pub(crate) fn may_only_look(site: &Site) -> Response {
-    site.templates.refusal(
-        StatusCode::FORBIDDEN,
-        "This browser may only look",
-        "Nothing was changed. On a browser that may operate, choose “Add a browser” with “look and operate”, and open that \
-         link here; the link that `wf serve` prints when it starts may operate, too.",
-    )
+/// Returns the page for a browser that wants more than it may.
+pub(crate) fn lacks_access(site: &Site, own: LoginAccess, wanted: LoginAccess) -> Response {
+    let title = match own {
+        LoginAccess::Look => "This browser may only look",
+        LoginAccess::Operate | LoginAccess::Start => "This browser may not start runs",
+    };
+    let choice = match wanted {
+        LoginAccess::Start => "look, operate and start",
+        LoginAccess::Look | LoginAccess::Operate => "look and operate",
+    };
+    let message = format!(
+        "Nothing was changed. On a browser that may do so, choose “Add a browser” with “{choice}”, and open that link here; \
+         the link that `wf serve` prints when it starts may do so, too."
+    );
+    site.templates.refusal(StatusCode::FORBIDDEN, title, &message)
 }
 
 /// Returns the key a browser sent.

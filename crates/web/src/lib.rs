@@ -18,7 +18,8 @@
 //!
 //! **Invariants:** a page shows durable facts. Text of others is escaped, and hidden characters in it are visible. Nothing
 //! changes the state of the workspace but an answer with a valid signature, the run continued by it, the goals paused, resumed and started by
-//! a browser allowed to operate, the runs it undoes, the suggestions it decides, and the secrets it enters where a setup waits for them: these are in no page.
+//! a browser allowed to operate, the runs it undoes, the suggestions it decides, the secrets it enters where a setup waits for them, which are in
+//! no page, and the plans started by a browser allowed to do that.
 
 mod address;
 mod assets;

@@ -51,8 +51,10 @@ pub enum LoginAccess {
     /// It sees the pages, and may sign answers with a key of its own.
     #[default]
     Look,
-    /// It may pause, resume and start goals, undo runs, decide suggestions, and enter secrets, too.
+    /// It may cancel, resume and undo runs, pause, resume and run goals, dismiss suggestions, and enter secrets, too.
     Operate,
+    /// It may start plans, retry runs and accept suggestions, too.
+    Start,
 }
 
 /// The keys of links nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
@@ -324,11 +326,13 @@ mod tests {
     #[test]
     fn a_browser_has_the_access_of_its_link() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
-        for access in [LoginAccess::Look, LoginAccess::Operate] {
+        for access in [LoginAccess::Look, LoginAccess::Operate, LoginAccess::Start] {
             let key = logins.open(&logins.add_link(access, now).unwrap(), now).unwrap().unwrap();
             assert_eq!(logins.access(&key, now), Some(access));
         }
-        assert!(LoginAccess::Look < LoginAccess::Operate);
+        assert!(LoginAccess::Look < LoginAccess::Operate && LoginAccess::Operate < LoginAccess::Start);
+        let read = serde_json::from_str::<LoginAccess>("\"operate\"").ok();
+        assert_eq!(read, Some(LoginAccess::Operate), "as files of earlier servers have it");
     }
 
     #[test]

@@ -98,9 +98,9 @@ impl WebServer {
         Ok(Self { listener, site })
     }
 
-    /// Returns the address of a page that lets the browser opening it in, to operate, once and within some minutes.
+    /// Returns the address of a page that lets the browser opening it in, to start runs, once and within some minutes.
     pub fn add_link(&self) -> Result<String, LinkError> {
-        self.site.add_link(LoginAccess::Operate)
+        self.site.add_link(LoginAccess::Start)
     }
 
     /// Returns the address of the site.

@@ -27,7 +27,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 25] = [
+pub(crate) const TEMPLATES: [(&str, &str); 29] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("icons.html", include_str!("templates/shared/icons.html")),
@@ -40,6 +40,10 @@ pub(crate) const TEMPLATES: [(&str, &str); 25] = [
     ("run.html", include_str!("templates/run.html")),
     ("diff.html", include_str!("templates/diff.html")),
     ("step.html", include_str!("templates/step.html")),
+    ("plans.html", include_str!("templates/plans.html")),
+    ("plan.html", include_str!("templates/plan.html")),
+    ("plan_source.html", include_str!("templates/plan_source.html")),
+    ("plan_start.html", include_str!("templates/plan_start.html")),
     ("goals.html", include_str!("templates/goals.html")),
     ("goal.html", include_str!("templates/goal.html")),
     ("activity.html", include_str!("templates/activity.html")),

@@ -64,6 +64,11 @@ impl Visit {
         self.access >= LoginAccess::Operate
     }
 
+    /// True if its browser may start runs.
+    pub fn may_start(&self) -> bool {
+        self.access >= LoginAccess::Start
+    }
+
     /// Reads a view and returns its page, away from the answering thread; the page of its error if it cannot be read.
     pub async fn show<T: Serialize>(
         &self,

@@ -15,13 +15,15 @@ use wf_app::{
     backend::{backend_program, on_backend},
     load,
     load::LoadedPlan,
-    normalize_path, plans, relative_path,
+    normalize_path,
+    plan_start::{plan_digest, require_same_plan},
+    plans, relative_path,
     run_start::RunStart,
     run_worktree::RunWorktree,
     sessions::active_session,
     watch,
 };
-use wf_base::name::SessionName;
+use wf_base::name::{RunId, SessionName};
 use wf_report::Forecast;
 
 #[derive(Args, Debug)]
@@ -71,6 +73,12 @@ pub struct RunArgs {
     /// Durability of the record of the run, overriding wf.yaml
     #[arg(long, value_name = "HOW")]
     durability: Option<DurabilityArg>,
+    /// The id of the run: that of the request of a page
+    #[arg(long, hide = true, value_parser = parse_run)]
+    requested_run: Option<RunId>,
+    /// The digest of the plan that the request is for
+    #[arg(long, hide = true, requires = "requested_run")]
+    plan_digest: Option<String>,
 }
 
 /// The durability of the record of a run.
@@ -160,8 +168,20 @@ fn load_committed(
     Ok(LoadedPlan { worktree: Some(worktree.clone()), ..loaded })
 }
 
+/// Reads the whole id of a run.
+fn parse_run(text: &str) -> Result<RunId, String> {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if text.len() == 32 && text.bytes().all(is_digit) {
+        return Ok(RunId::from_stored(text));
+    }
+    Err("the id of a run has 32 hexadecimal digits".to_owned())
+}
+
 /// Starts a run of a loaded plan.
 fn start_loaded(ui: &Ui, args: &RunArgs, loaded: LoadedPlan) -> Result<Option<CliExitCode>, CommandError> {
+    if let Some(digest) = &args.plan_digest {
+        require_same_plan(plan_digest(&loaded), digest)?;
+    }
     args.output.print.check(&loaded.plan)?;
     let params = params::resolve(ui, loaded.plan.parts(), &args.params)?;
     if args.dry_run {
@@ -186,7 +206,8 @@ fn start_loaded(ui: &Ui, args: &RunArgs, loaded: LoadedPlan) -> Result<Option<Cl
         None => config,
     };
     let state = loaded.workspace.state.clone();
-    let start = RunStart { loaded, params, session: belongs_to, config, backend };
+    let requested_run = args.requested_run.clone();
+    let start = RunStart { loaded, params, session: belongs_to, config, backend, requested_run };
     let exit = start_run(ui, start, "", &args.approval, &args.output, &args.cassette)?;
     if exit.is_some() {
         print_record_location(ui, &state);

@@ -10,8 +10,8 @@
 //! Approvals decide whether a run may start, and the engine what happens in it; neither happens here.
 //! **Invariant:** a refused run has recorded nothing.
 //!
-//! Start at `run_start`, then `session`; `run_worktree` and `background` are other places and ways to run, and `run_acts` is what a
-//! browser asks for.
+//! Start at `run_start`, then `session`; `run_worktree` and `background` are other places and ways to run, and `run_acts` and
+//! `plan_start` are what a browser asks for.
 
 pub mod backend;
 pub(crate) mod background;
@@ -19,6 +19,7 @@ pub(crate) mod given;
 pub mod lineage;
 pub(crate) mod needs;
 pub(crate) mod outdated;
+pub mod plan_start;
 pub mod relied;
 pub mod resume;
 pub mod retry;

@@ -15,7 +15,7 @@ use wf_store::{RunState, StoreReader, feed::WorkspaceAction};
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The lock of the acts of browsers in a workspace: two presses of a button are one act and a look at its effect.
-const ACTS_LOCK: &str = "acts.lock";
+pub(super) const ACTS_LOCK: &str = "acts.lock";
 
 /// Cancels a run; returns once it has ended, or its process was told to end it.
 pub fn request_cancel(caller: &dyn Caller, run: &RunId) -> Result<(), CommandError> {

@@ -12,7 +12,7 @@ use crate::{
     watch::AuditedSession,
 };
 use serde_json::Value;
-use wf_base::name::SessionName;
+use wf_base::name::{RunId, SessionName};
 use wf_engine::{self as engine, BackendProgram, EngineError, FinishedRun, RunRequest};
 use wf_model::JsonObject;
 
@@ -26,6 +26,8 @@ pub struct RunStart {
     pub config: Value,
     /// The backend it goes on, if not this machine.
     pub backend: Option<BackendProgram>,
+    /// Its id, if its requester chose that: a request that is repeated starts it once.
+    pub requested_run: Option<RunId>,
 }
 
 /// A run, executed to its end, or until it waits.
@@ -46,14 +48,14 @@ impl RunStart {
         demand: &ApprovalDemand,
         open: impl FnOnce(&LoadedPlan) -> Result<AuditedSession, CommandError>,
     ) -> Result<Option<ExecutedRun>, CommandError> {
-        let Self { loaded, params, session: belongs_to, config, backend } = self;
+        let Self { loaded, params, session: belongs_to, config, backend, requested_run } = self;
         if backend.is_none() {
             require_secrets(caller.host(), &loaded.plan)?;
             for warning in missing_programs(caller.host(), &loaded.plan) {
                 caller.info_line(&format!("warning: {warning}"));
             }
         }
-        let run = caller.host().new_run()?;
+        let run = requested_run.map_or_else(|| caller.host().new_run(), Ok)?;
         let entered = authorize(caller, &loaded, &run, &params, demand)?;
         let session = open(&loaded)?;
         let tracked = tracked_check_files(caller.host(), &loaded, &params);

@@ -26,7 +26,7 @@ pub fn suggestion_start(caller: &dyn Caller, number: u32) -> Result<RunStart, Co
     let params = resolve_params(&loaded.plan.parts().params, &record.suggestion.params)?;
     let session = active_session(&loaded.workspace.state, None)?;
     let config = loaded.options.write_to(json!({ SUGGESTION: number }));
-    Ok(RunStart { loaded, params, session, config, backend: None })
+    Ok(RunStart { loaded, params, session, config, backend: None, requested_run: None })
 }
 
 /// Starts the plan of a suggestion, at the request of a browser, in a process of its own. Returns the run.

@@ -31,7 +31,8 @@ fn undo_start_of(caller: &dyn Caller, reader: &StoreReader, run: &RunId) -> Resu
         None => None,
     };
     let config = loaded.options.write_to(json!({ UNDO_OF: run }));
-    Ok(RunStart { params: offer.params.clone(), session, config, loaded, backend: None })
+    let params = offer.params.clone();
+    Ok(RunStart { params, session, config, loaded, backend: None, requested_run: None })
 }
 
 /// Starts the run that undoes another one, at the request of a browser, in a process of its own. What it waits for are

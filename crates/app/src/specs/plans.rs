@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{CONFIG, CliExitCode, CommandError, Host, Workspace};
 use wf_base::{
-    diag::{Severity, nearest},
+    diag::{Diagnostic, Severity, nearest},
     name::PlanId,
     remedy::{Remedy, UserAction},
 };
@@ -28,6 +28,10 @@ pub struct SpecSummary {
     pub id: Option<String>,
     pub title: Option<String>,
     pub error_count: usize,
+    /// The first of its errors, with its place.
+    pub first_error: Option<String>,
+    /// The files it is made of besides its own, by path.
+    pub uses: Vec<String>,
 }
 
 /// All plans and goals of a workspace, by path.
@@ -37,12 +41,56 @@ pub fn list_specs(workspace: &Workspace) -> Vec<SpecSummary> {
     let listed = paths(workspace).into_iter().filter_map(|path| {
         let loaded = load_with_gates(&files, &path, &gates);
         let errors = loaded.diagnostics.iter();
-        let errors = errors.filter(|(_, diagnostic)| diagnostic.severity() == Severity::Error);
-        let mistakes = errors.count();
+        let mut errors = errors.filter(|(_, diagnostic)| diagnostic.severity() == Severity::Error);
+        let first_error = errors.next().map(|(file, diagnostic)| located_text(&loaded, *file, diagnostic));
+        let mistakes = errors.count() + usize::from(first_error.is_some());
         let (id, title) = id_and_title(&loaded);
-        Some(SpecSummary { kind: spec_kind(&loaded)?, id, title, path, error_count: mistakes })
+        let uses = loaded.sources.iter().skip(1).map(|source| source.path().to_owned()).collect();
+        Some(SpecSummary {
+            kind: spec_kind(&loaded)?,
+            id,
+            title,
+            path,
+            error_count: mistakes,
+            first_error,
+            uses,
+        })
     });
     listed.collect()
+}
+
+/// Returns a diagnostic in one line, with its place.
+fn located_text(loaded: &LoadedSpec, file: usize, diagnostic: &Diagnostic) -> String {
+    match loaded.sources.get(file) {
+        Some(source) => {
+            let line = source.line_column(diagnostic.span.start).line;
+            format!("{}:{line}: {}", source.path(), diagnostic.message)
+        }
+        None => diagnostic.message.clone(),
+    }
+}
+
+/// A plan of a workspace, with the part of an address that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFile {
+    pub summary: SpecSummary,
+    /// Its id, which stays when the file moves; its path if it has none, or another plan has the same.
+    pub address: String,
+}
+
+/// Returns the plans among plans and goals.
+pub fn plan_files(summaries: &[SpecSummary]) -> Vec<PlanFile> {
+    let plans = || summaries.iter().filter(|summary| summary.kind != "goal");
+    let address = |summary: &SpecSummary| {
+        let id = summary.id.as_ref().filter(|id| PlanId::parse(id).is_ok())?;
+        let same = plans().filter(|other| other.id.as_ref() == Some(id));
+        (same.count() == 1).then(|| id.clone())
+    };
+    let file = |summary: &SpecSummary| PlanFile {
+        address: address(summary).unwrap_or_else(|| summary.path.clone()),
+        summary: summary.clone(),
+    };
+    plans().map(file).collect()
 }
 
 /// The file of the plan with an id; `None` if this is not an id, or no plan has it. An id of

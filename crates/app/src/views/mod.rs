@@ -21,6 +21,7 @@ mod inbox;
 mod log;
 mod memory;
 mod metrics;
+mod plans;
 mod requests;
 mod run;
 mod runs;
@@ -49,6 +50,11 @@ pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
+pub use plans::{
+    FieldKind, FieldOption, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource, PlanUse, PlanView,
+    RunOutlook, SentForm, StepDuration, plan_form, plan_listings, plan_page_of_run, plan_source, plan_view,
+    refilled_form, sent_request,
+};
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};

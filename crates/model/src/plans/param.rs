@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,11 +43,13 @@ pub struct ParamErrors {
     pub problems: Vec<String>,
     /// The parameters that have neither value nor default.
     pub missing: Vec<Name>,
+    /// The mistake in the value of each other parameter, without its name.
+    pub mistakes: BTreeMap<Name, String>,
 }
 
 /// Completes values with defaults and validates them all.
 pub fn resolve_values(params: &[PlanParam], values: &JsonObject) -> Result<JsonObject, ParamErrors> {
-    let mut bad = ParamErrors { problems: Vec::new(), missing: Vec::new() };
+    let mut bad = ParamErrors { problems: Vec::new(), missing: Vec::new(), mistakes: BTreeMap::new() };
     let mut resolved = JsonObject::new();
     for name in values.keys() {
         if params.iter().all(|param| param.name.as_str() != name) {
@@ -61,7 +65,10 @@ pub fn resolve_values(params: &[PlanParam], values: &JsonObject) -> Result<JsonO
             continue;
         };
         match param.schema.first_mistake(value) {
-            Some(mistake) => bad.problems.push(format!("parameter `{}`: {mistake}", param.name)),
+            Some(mistake) => {
+                bad.problems.push(format!("parameter `{}`: {mistake}", param.name));
+                bad.mistakes.insert(param.name.clone(), mistake);
+            }
             None => drop(resolved.insert(param.name.to_string(), value.clone())),
         }
     }

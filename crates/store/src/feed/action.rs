@@ -246,6 +246,16 @@ pub enum WorkspaceAction {
         /// The run that is repeated.
         run: RunId,
     },
+    /// A browser started a plan.
+    RunRequested {
+        plan: PlanId,
+        /// The texts of the plan.
+        plan_digest: Sha256Digest,
+        /// The resolved parameters.
+        params_digest: Sha256Digest,
+        /// The run that came of it.
+        run: RunId,
+    },
     /// A browser asked for the run a suggestion names.
     SuggestionRequested { suggestion: u32 },
     SuggestionDismissed {

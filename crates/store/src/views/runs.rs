@@ -15,7 +15,7 @@ use crate::{
     views::{
         rows,
         summary::pruned_row,
-        view::{RunFilter, RunRow, RunState, RunTally},
+        view::{PlanOutcomeCount, RunFilter, RunRow, RunState, RunTally},
     },
 };
 use wf_base::{
@@ -86,6 +86,34 @@ impl RunTable<&StoreReader> {
             run_rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
         }
         run_rows.into_iter().map(|row| self.with_idle(row)).collect()
+    }
+
+    /// Returns the latest runs of each plan that are not nested, newest first: one pass over all runs.
+    pub fn latest_by_plan(self, limit: usize) -> Result<Vec<RunRow>, StoreError> {
+        self.0.fold_all()?;
+        let sql = format!(
+            "SELECT {} FROM runs WHERE key IN (
+                 SELECT key FROM (
+                     SELECT key, row_number() OVER (PARTITION BY plan ORDER BY key DESC) AS place
+                     FROM runs WHERE parent IS NULL)
+                 WHERE place <= ?1)
+             ORDER BY key DESC",
+            rows::RUN
+        );
+        let mut run_rows: Vec<RunRow> = self.0.all(&sql, [integer(limit)], rows::run)?;
+        self.follow_log(&mut run_rows)?;
+        run_rows.into_iter().map(|row| self.with_idle(row)).collect()
+    }
+
+    /// Returns the number of runs of each plan that ended since an instant, by their outcome; those nested apart.
+    pub fn outcomes_by_plan(self, since: Moment) -> Result<Vec<PlanOutcomeCount>, StoreError> {
+        self.0.fold_all()?;
+        let sql = "SELECT plan, outcome, count(*) FROM runs
+                   WHERE ended >= ?1 AND parent IS NULL GROUP BY plan, outcome ORDER BY plan, outcome";
+        self.0.all(sql, [MomentColumn(since)], |row| {
+            let count: i64 = row.get(2)?;
+            Ok(PlanOutcomeCount { plan: row.get(0)?, outcome: row.word(1)?, count: count.unsigned_abs() })
+        })
     }
 
     /// Returns the number of the checks of goals that were created since an instant, as far as a filter has them.

@@ -181,6 +181,15 @@ pub struct RunOwner {
     pub alive: bool,
 }
 
+/// The runs of a plan with an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOutcomeCount {
+    /// The id of the plan.
+    pub plan: String,
+    pub outcome: RunOutcome,
+    pub count: u64,
+}
+
 /// A filter of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {

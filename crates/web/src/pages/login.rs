@@ -91,7 +91,7 @@ pub(crate) async fn add_link(
     Form(form): Form<LinkForm>,
 ) -> Response {
     if form.access > own {
-        return guard::may_only_look(&site);
+        return guard::lacks_access(&site, own, form.access);
     }
     match site.add_link(form.access) {
         Ok(link) => site.templates.refusal(

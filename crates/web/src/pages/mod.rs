@@ -1,7 +1,7 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** reading a page changes nothing. Only [`inbox`] and [`goals`] record signed answers, and [`goals`],
-//! [`run`] and [`secrets`] the requests of a browser allowed to operate, and its secrets.
+//! **Invariant:** reading a page changes nothing. Only [`inbox`] and [`goals`] record signed answers, [`goals`], [`run`] and
+//! [`secrets`] the requests of a browser allowed to operate, and its secrets, and [`plans`] what a browser starts.
 
 pub(crate) mod audit;
 pub(crate) mod files;
@@ -13,6 +13,7 @@ pub(crate) mod log;
 pub(crate) mod login;
 pub(crate) mod memory;
 pub(crate) mod metrics;
+pub(crate) mod plans;
 pub(crate) mod run;
 pub(crate) mod secrets;
 

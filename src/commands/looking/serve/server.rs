@@ -53,7 +53,8 @@ enum ServeCommand {
 
 #[derive(Args, Debug)]
 struct LinkArgs {
-    /// Access of the browser: `look` shows the pages, `operate` also has their buttons
+    /// Access of the browser: `look` shows the pages, `operate` also has their buttons, `start` also
+    /// starts runs
     #[arg(long, value_name = "ACCESS", default_value = "operate")]
     may: LinkAccess,
 }
@@ -62,6 +63,7 @@ struct LinkArgs {
 enum LinkAccess {
     Look,
     Operate,
+    Start,
 }
 
 impl LinkAccess {
@@ -69,6 +71,7 @@ impl LinkAccess {
         match self {
             Self::Look => LoginAccess::Look,
             Self::Operate => LoginAccess::Operate,
+            Self::Start => LoginAccess::Start,
         }
     }
 }

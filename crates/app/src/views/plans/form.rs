@@ -1,0 +1,223 @@
+//! The form that starts a plan: a field for each parameter, and what the run will do.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{
+    super::{find_run, state_reader},
+    fields::{ParamField, ReadFields, read_fields},
+    list::RunHistory,
+    outlook::RunOutlook,
+    page::{find_plan, plan_page},
+};
+use crate::{
+    Caller, CommandError, RunOptions,
+    runs::plan_start::{PlanStartError, PlanStartRequest, plan_digest, signature_reason},
+    specs::{
+        load::{LoadedPlan, load_plan},
+        plans::{PlanFile, list_specs, plan_files},
+    },
+};
+use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction};
+use wf_lang::DiskFiles;
+use wf_model::JsonObject;
+use wf_report::{Forecast, StepForecast};
+
+/// The most steps that a form lists.
+const MAX_STEPS: usize = 200;
+
+/// The form of a plan.
+#[derive(Debug, Serialize)]
+pub struct PlanForm {
+    /// The part of an address that names the plan.
+    pub address: String,
+    pub title: String,
+    pub path: String,
+    /// The problem of its file; `None`: it can be run.
+    pub problem: Option<String>,
+    pub fields: Vec<ParamField>,
+    /// The run whose parameters stand in the fields.
+    pub from: Option<RunId>,
+    /// The parameters of that run that the plan does not have any more.
+    pub dropped_params: Vec<String>,
+    pub last_run: Option<RunId>,
+    /// The digest of the plan as it is shown.
+    pub plan_digest: String,
+    /// The key of the request, by which a form that is sent twice starts one run.
+    pub key: String,
+    /// What the run will do; `None`: its file is broken.
+    pub outlook: Option<RunOutlook>,
+    /// Its first steps, in a possible order.
+    pub steps: Vec<StepForecast>,
+    /// The reason why an approver signs for its start; `None`: a login is enough.
+    pub signature_reason: Option<String>,
+    /// The reason why the form that was sent has started nothing.
+    pub refusal: Option<String>,
+    /// The words for its start in a terminal.
+    pub command: String,
+}
+
+/// A form that was sent.
+#[derive(Clone, Debug, Default)]
+pub struct SentForm {
+    /// The texts of the fields, by parameter.
+    pub texts: BTreeMap<String, String>,
+    pub plan_digest: String,
+    pub key: String,
+    /// The signed statement that starts the plan; empty: there is none.
+    pub token: String,
+}
+
+/// Returns the form of a plan, with the parameters of the run whose id begins with `from`, or else their defaults;
+/// `None` if there is no such plan.
+pub fn plan_form(caller: &dyn Caller, address: &str, from: &str) -> Result<Option<PlanForm>, CommandError> {
+    let Some(mut form) = empty_form(caller, address)? else {
+        return Ok(None);
+    };
+    let Ok(loaded) = load(caller, &form.path) else {
+        return Ok(Some(form));
+    };
+    let mut given = JsonObject::new();
+    if let Some(reader) = state_reader(caller)? {
+        let plan = loaded.plan.id().to_string();
+        form.last_run = RunHistory::read(&reader, caller.host().now())?.last(&plan).map(|row| row.id.clone());
+        let run = if from.is_empty() { None } else { find_run(&reader, from)? };
+        let row = run.map(|run| reader.store().runs().get(&run)).transpose()?;
+        // The parameters of another plan mean something else.
+        if let Some(row) = row.filter(|row| row.plan == plan) {
+            form.from = Some(row.id);
+            given = row.params;
+        }
+    }
+    let declared = &loaded.plan.parts().params;
+    let is_declared = |name: &String| declared.iter().any(|param| param.name.as_str() == name);
+    form.dropped_params = given.keys().filter(|name| !is_declared(name)).cloned().collect();
+    form.fields =
+        declared.iter().map(|param| ParamField::of(param, given.get(param.name.as_str()))).collect();
+    form.describe(caller, &loaded, given)?;
+    Ok(Some(form))
+}
+
+/// Returns the request of a form that was sent, with the texts of its fields; `None` if there is no such plan.
+pub fn sent_request(
+    caller: &dyn Caller,
+    address: &str,
+    sent: &SentForm,
+) -> Result<Option<PlanStartRequest>, CommandError> {
+    let Some(PlanFile { summary, .. }) = find_plan(&list_specs(&caller.host().workspace()), address) else {
+        return Ok(None);
+    };
+    let loaded = load(caller, &summary.path)?;
+    let ReadFields { values, .. } = read_fields(&loaded.plan.parts().params, sent.texts.clone());
+    let SentForm { plan_digest, key, token, .. } = sent.clone();
+    let token = Some(token).filter(|token| !token.is_empty());
+    Ok(Some(PlanStartRequest { path: summary.path, values, plan_digest, key, token }))
+}
+
+/// Returns the form of a plan again, with the texts that were typed, and what is wrong about them.
+pub fn refilled_form(
+    caller: &dyn Caller,
+    address: &str,
+    sent: SentForm,
+    error: &PlanStartError,
+) -> Result<Option<PlanForm>, CommandError> {
+    let Some(mut form) = plan_form(caller, address, "")? else {
+        return Ok(None);
+    };
+    for field in &mut form.fields {
+        // A box that is not checked is not sent.
+        field.set_text(sent.texts.get(&field.name).cloned().unwrap_or_default());
+    }
+    match error {
+        PlanStartError::Params(errors) => {
+            for field in &mut form.fields {
+                let is_missing = errors.missing.iter().any(|name| name.as_str() == field.name);
+                let mistake = errors.mistakes.iter().find(|(name, _)| name.as_str() == field.name);
+                field.mistake = mistake.map(|(_, mistake)| mistake.clone());
+                if is_missing {
+                    field.mistake = Some("a value is required".to_owned());
+                }
+            }
+            form.refusal = Some("Nothing has started: see the fields below.".to_owned());
+        }
+        PlanStartError::Refused(error) => {
+            let reason = caller.failure_text(error);
+            let reason = if reason.is_empty() { "its file has problems".to_owned() } else { reason };
+            form.refusal = Some(format!("Nothing has started: {reason}"));
+        }
+    }
+    Ok(Some(form))
+}
+
+/// Returns the address of the page of a run's plan, by its path and, if the file was moved, its id; `None` if it is gone.
+pub fn plan_page_of_run(caller: &dyn Caller, path: &str, plan: &str) -> Option<String> {
+    let workspace = caller.host().workspace();
+    if workspace.root.join(path).is_file() {
+        return Some(plan_page(path));
+    }
+    let files = plan_files(&list_specs(&workspace));
+    let file = files.into_iter().find(|file| file.summary.id.as_deref() == Some(plan))?;
+    Some(plan_page(&file.address))
+}
+
+/// Returns the form of a plan without its fields; `None` if there is no such plan.
+fn empty_form(caller: &dyn Caller, address: &str) -> Result<Option<PlanForm>, CommandError> {
+    let Some(PlanFile { summary, address }) = find_plan(&list_specs(&caller.host().workspace()), address)
+    else {
+        return Ok(None);
+    };
+    Ok(Some(PlanForm {
+        title: summary.title.or(summary.id).unwrap_or_else(|| summary.path.clone()),
+        address,
+        problem: summary.first_error,
+        fields: Vec::new(),
+        from: None,
+        dropped_params: Vec::new(),
+        last_run: None,
+        plan_digest: String::new(),
+        key: String::new(),
+        outlook: None,
+        steps: Vec::new(),
+        signature_reason: None,
+        refusal: None,
+        command: caller.action_words(&UserAction::RunFile(summary.path.clone())),
+        path: summary.path,
+    }))
+}
+
+impl PlanForm {
+    /// Adds what a run of a plan will do.
+    fn describe(
+        &mut self,
+        caller: &dyn Caller,
+        loaded: &LoadedPlan,
+        given: JsonObject,
+    ) -> Result<(), CommandError> {
+        self.plan_digest = plan_digest(loaded).to_string();
+        self.key = form_key(caller, self.last_run.as_ref(), &self.plan_digest);
+        self.outlook = Some(RunOutlook::of(loaded));
+        self.signature_reason = signature_reason(caller, loaded)?;
+        let mut steps = Forecast::from_plan(&loaded.plan, &loaded.path, given).steps;
+        steps.truncate(MAX_STEPS);
+        // What is typed decides which steps are skipped.
+        steps.iter_mut().for_each(|step| step.skipped = None);
+        self.steps = steps;
+        Ok(())
+    }
+}
+
+/// Returns the key of a form: another one after each run of the plan, and each day. So a form is the same page as long as nothing
+/// happens, and is sent once.
+fn form_key(caller: &dyn Caller, last_run: Option<&RunId>, plan_digest: &str) -> String {
+    let time = caller.host().now().to_second();
+    let day = time.get(..10).unwrap_or_default();
+    let last = last_run.map_or("", RunId::as_str);
+    Sha256Digest::of_parts([last.as_bytes(), plan_digest.as_bytes(), day.as_bytes()]).to_string()
+}
+
+fn load(caller: &dyn Caller, path: &str) -> Result<LoadedPlan, CommandError> {
+    let workspace = caller.host().workspace();
+    let files = DiskFiles::new(&workspace.root);
+    load_plan(caller, &files, workspace, path.to_owned(), RunOptions::at_present(caller.host(), None))
+}

@@ -1,0 +1,145 @@
+//! The list of plans, each with its last runs.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    super::{StateReader, run_documents, runs::with_owners, state_reader},
+    bars::{RunBar, bars_svg},
+};
+use crate::{
+    Caller, CommandError,
+    specs::plans::{PlanFile, list_specs, plan_files},
+};
+use wf_base::time::Moment;
+use wf_core::machine::RunOutcome;
+use wf_report::record::RunLifecycle;
+use wf_store::{RunOwner, RunRow};
+
+/// The runs of a plan that are drawn.
+pub(super) const DRAWN_RUNS: usize = 20;
+
+/// The time whose runs a success rate counts.
+const RATE_TIME: Duration = Duration::from_hours(24 * 30);
+
+/// A plan in a list.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanListing {
+    /// The part of an address that names it.
+    pub address: String,
+    /// Its path, relative to the workspace.
+    pub path: String,
+    pub id: Option<String>,
+    pub title: Option<String>,
+    /// The first problem of its file; `None`: it can be run.
+    pub problem: Option<String>,
+    /// Its last run, as `wf runs --json` has it.
+    pub last_run: Option<Value>,
+    /// Its last runs as a picture.
+    pub bars: Option<String>,
+    /// The share of its runs in the last 30 days that succeeded, in percent; `None`: none ended.
+    pub success_percent: Option<u64>,
+    /// The number of its runs that ended in the last 30 days.
+    pub ended_runs: u64,
+    /// The median duration of those drawn that succeeded.
+    pub median_ms: Option<u64>,
+}
+
+/// Lists the plans of a workspace, by path.
+pub fn plan_listings(caller: &dyn Caller) -> Result<Vec<PlanListing>, CommandError> {
+    let files = plan_files(&list_specs(&caller.host().workspace()));
+    let history = match state_reader(caller)? {
+        Some(reader) => RunHistory::read(&reader, caller.host().now())?,
+        None => RunHistory::default(),
+    };
+    let now = caller.host().now();
+    Ok(files.into_iter().map(|file| history.listing(file, now)).collect())
+}
+
+/// The last runs of all plans, and the outcomes of the last 30 days.
+#[derive(Default)]
+pub(super) struct RunHistory {
+    /// The runs of each plan, newest first.
+    runs: BTreeMap<String, Vec<(RunRow, Option<RunOwner>)>>,
+    /// The number of runs of each plan that succeeded, and of those that ended otherwise.
+    outcomes: BTreeMap<String, OutcomeCount>,
+}
+
+/// The outcomes of the runs of a plan.
+#[derive(Clone, Copy, Default)]
+struct OutcomeCount {
+    succeeded: u64,
+    ended: u64,
+}
+
+impl RunHistory {
+    pub(super) fn read(reader: &StateReader, now: Moment) -> Result<Self, CommandError> {
+        let mut history = Self::default();
+        let rows = reader.store().runs().latest_by_plan(DRAWN_RUNS)?;
+        for owned in with_owners(reader.store(), rows)? {
+            history.runs.entry(owned.0.plan.clone()).or_default().push(owned);
+        }
+        let rate_time = i64::try_from(RATE_TIME.as_millis()).unwrap_or(i64::MAX);
+        let since = Moment::from_millis(now.millis().saturating_sub(rate_time));
+        for counted in reader.store().runs().outcomes_by_plan(since)? {
+            let outcome_count = history.outcomes.entry(counted.plan).or_default();
+            match counted.outcome {
+                RunOutcome::Succeeded => outcome_count.succeeded += counted.count,
+                // Whoever cancels a run says nothing about its plan.
+                RunOutcome::Cancelled => continue,
+                _ => {}
+            }
+            outcome_count.ended += counted.count;
+        }
+        Ok(history)
+    }
+
+    /// Returns a plan with its runs.
+    pub(super) fn listing(&self, file: PlanFile, now: Moment) -> PlanListing {
+        let PlanFile { summary, address } = file;
+        let id = summary.id.clone().unwrap_or_default();
+        let runs = self.runs.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let outcome_count = self.outcomes.get(&id).copied().unwrap_or_default();
+        let run_bars: Vec<RunBar> = runs.iter().rev().map(|(row, owner)| run_bar(row, *owner, now)).collect();
+        let percent = |count: OutcomeCount| (count.succeeded * 100).checked_div(count.ended);
+        PlanListing {
+            address,
+            path: summary.path,
+            id: summary.id,
+            title: summary.title,
+            problem: summary.first_error,
+            last_run: runs.first().and_then(|owned| run_documents(std::slice::from_ref(owned)).pop()),
+            bars: bars_svg(&run_bars),
+            success_percent: percent(outcome_count),
+            ended_runs: outcome_count.ended,
+            median_ms: median_ms(runs),
+        }
+    }
+
+    /// Returns the last runs of a plan as documents, newest first.
+    pub(super) fn documents(&self, plan: &str) -> Vec<Value> {
+        run_documents(self.runs.get(plan).map(Vec::as_slice).unwrap_or_default())
+    }
+
+    /// Returns the last run of a plan.
+    pub(super) fn last(&self, plan: &str) -> Option<&RunRow> {
+        self.runs.get(plan)?.first().map(|(row, _)| row)
+    }
+}
+
+fn run_bar(row: &RunRow, owner: Option<RunOwner>, now: Moment) -> RunBar {
+    let state = RunLifecycle::of(row, owner).as_str();
+    RunBar { state, duration: row.duration_until(row.ended.unwrap_or(now)) }
+}
+
+/// Returns the median duration of those runs that succeeded.
+fn median_ms(runs: &[(RunRow, Option<RunOwner>)]) -> Option<u64> {
+    let succeeded = |row: &&RunRow| row.state == wf_store::RunState::Ended(RunOutcome::Succeeded);
+    let rows = runs.iter().map(|(row, _)| row).filter(succeeded);
+    let mut durations: Vec<Duration> = rows.filter_map(RunRow::duration).collect();
+    durations.sort_unstable();
+    let median = durations.get(durations.len() / 2)?;
+    u64::try_from(median.as_millis()).ok()
+}

@@ -1,0 +1,153 @@
+//! The pages of plans, and the form that starts one.
+
+use std::collections::BTreeMap;
+
+use crate::{respond, site::Site, visit::Visit};
+use axum::{
+    Json,
+    extract::{Form, Path, Query, State},
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
+use wf_app::{
+    plan_start::{PlanStartError, draft_plan_start, request_start},
+    views::{
+        PlanForm, PlanListing, PlanView, SentForm, plan_form, plan_listings, plan_source, plan_view,
+        refilled_form, sent_request,
+    },
+};
+
+/// The beginning of the name of each field for a parameter: no parameter has the name of another field.
+const PARAM_FIELD: &str = "p.";
+
+#[derive(Serialize)]
+struct PlansView {
+    plans: Vec<PlanListing>,
+}
+
+/// A plan, for a browser with some access.
+#[derive(Serialize)]
+struct StartablePlan {
+    #[serde(flatten)]
+    shown: PlanView,
+    may_start: bool,
+}
+
+/// The form of a plan, for a browser with some access.
+#[derive(Serialize)]
+struct StartForm {
+    #[serde(flatten)]
+    shown: PlanForm,
+    may_start: bool,
+}
+
+/// The run whose parameters a form has, as the address has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FormQuery {
+    /// The beginning of its id; empty: the defaults.
+    from: String,
+}
+
+/// The plans of a workspace.
+pub(crate) async fn plans(visit: Visit) -> Response {
+    visit.show("plans.html", |caller| Ok(Some(PlansView { plans: plan_listings(caller)? }))).await
+}
+
+/// A plan, with its runs.
+pub(crate) async fn plan(visit: Visit, Path(plan): Path<String>) -> Response {
+    let may_start = visit.may_start();
+    visit
+        .show("plan.html", move |caller| {
+            let shown = plan_view(caller, &plan)?;
+            Ok(shown.map(|shown| StartablePlan { shown, may_start }))
+        })
+        .await
+}
+
+/// The file of a plan, with the numbers of its lines.
+pub(crate) async fn source(visit: Visit, Path(plan): Path<String>) -> Response {
+    visit.show("plan_source.html", move |caller| plan_source(caller, &plan)).await
+}
+
+/// The form that starts a plan.
+pub(crate) async fn form(
+    visit: Visit,
+    Path(plan): Path<String>,
+    Query(FormQuery { from }): Query<FormQuery>,
+) -> Response {
+    let may_start = visit.may_start();
+    visit
+        .show("plan_start.html", move |caller| {
+            let shown = plan_form(caller, &plan, &from)?;
+            Ok(shown.map(|shown| StartForm { shown, may_start }))
+        })
+        .await
+}
+
+/// Starts a plan, and leads to its run; the same form again, if something is wrong about it.
+pub(crate) async fn start(
+    visit: Visit,
+    Path(plan): Path<String>,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Response {
+    let sent = sent_form(pairs);
+    let (address, request) = (plan.clone(), sent.clone());
+    let started = visit.site.execute(move |caller| {
+        let request = sent_request(caller, &address, &request)?;
+        Ok(request.map(|request| request_start(caller, &request)))
+    });
+    match started.await {
+        Ok(None) => respond::missing(&visit.site),
+        Ok(Some(Ok(run))) => respond::done(&visit.site, Ok(format!("/runs/{run}"))),
+        Ok(Some(Err(error))) => {
+            let page = visit.show("plan_start.html", move |caller| {
+                let shown = refilled_form(caller, &plan, sent, &error)?;
+                Ok(shown.map(|shown| StartForm { shown, may_start: true }))
+            });
+            let mut page = page.await;
+            if page.status() == StatusCode::OK {
+                *page.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            }
+            page
+        }
+        Err(error) => respond::done(&visit.site, Err(error)),
+    }
+}
+
+/// Drafts what a browser signs to start a plan.
+pub(crate) async fn draft(
+    State(site): State<Site>,
+    Path(plan): Path<String>,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Response {
+    let sent = sent_form(pairs);
+    let drafted = site.change(move |caller| {
+        let request = sent_request(caller, &plan, &sent)?;
+        Ok(request.map(|request| draft_plan_start(caller, &request)))
+    });
+    match drafted.await {
+        Ok(None) => respond::missing(&site),
+        Ok(Some(Ok(draft))) => Json(draft).into_response(),
+        Ok(Some(Err(PlanStartError::Params(errors)))) => {
+            respond::plain(StatusCode::UNPROCESSABLE_ENTITY, &format!("{errors}\n"))
+        }
+        Ok(Some(Err(PlanStartError::Refused(error)))) | Err(error) => respond::uncounted(&site, &error),
+    }
+}
+
+/// Reads the fields of a form.
+fn sent_form(pairs: Vec<(String, String)>) -> SentForm {
+    let (mut sent, mut texts) = (SentForm::default(), BTreeMap::new());
+    for (name, text) in pairs {
+        match (name.strip_prefix(PARAM_FIELD), name.as_str()) {
+            (Some(param), _) => drop(texts.insert(param.to_owned(), text)),
+            (None, "key") => sent.key = text,
+            (None, "plan_digest") => sent.plan_digest = text,
+            (None, "token") => sent.token = text,
+            (None, _) => {}
+        }
+    }
+    SentForm { texts, ..sent }
+}

@@ -131,7 +131,10 @@ fn signed(pages: &Pages, fields: &str, signer: &Signer) -> String {
     let drafted = pages.own_post("/plans/burn/start/draft", fields);
     assert!(drafted.starts_with("HTTP/1.1 200 "), "{drafted}");
     let draft: serde_json::Value = serde_json::from_str(drafted.split("\r\n\r\n").last().unwrap()).unwrap();
-    assert!(draft["review"].as_str().unwrap().contains("touch burnt"), "all that it may do is shown: {draft}");
+    assert!(
+        draft["review"].as_str().unwrap().contains("touch burnt"),
+        "all that it may do is shown: {draft}"
+    );
     let text = |key: &str| draft[key].as_str().unwrap();
     let envelope = DsseEnvelope::seal(text("payload_type"), text("payload").as_bytes(), signer);
     let token = canonical(&serde_json::to_value(&envelope).unwrap()) + "\n";
@@ -146,7 +149,9 @@ fn an_approver_signs_for_a_plan_that_may_do_more() {
     let (phone, path) = (Signer::from_bytes(&[7; 32]), "/plans/burn/start");
     let pages = Pages::open(&sandbox);
     let page = pages.ask(path);
-    for text in ["data-state=\"high\"", "Sign and run burn</button>", "wf run burn.md", "/start.js", "id=\"sign\""] {
+    for text in
+        ["data-state=\"high\"", "Sign and run burn</button>", "wf run burn.md", "/start.js", "id=\"sign\""]
+    {
         assert!(page.contains(text), "{text}: {page}");
     }
     let fields = hidden(&page);

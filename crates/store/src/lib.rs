@@ -127,6 +127,7 @@ pub use views::{
         StepTimes,
     },
     view::{
-        ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, RunTally, StepRow,
+        ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, RunTally,
+        StepRow,
     },
 };

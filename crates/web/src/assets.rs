@@ -31,7 +31,7 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 10] = [
+pub(crate) const ASSETS: [Asset; 11] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     Asset { path: "/login.js", text: include_str!("assets/login.js") },

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::{
     super::{find_run, state_reader},
     fields::{ParamField, ReadFields, read_fields},
-    list::RunHistory,
     outlook::RunOutlook,
     page::{find_plan, plan_page},
 };
@@ -23,6 +22,7 @@ use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction};
 use wf_lang::DiskFiles;
 use wf_model::JsonObject;
 use wf_report::{Forecast, StepForecast};
+use wf_store::RunFilter;
 
 /// The most steps that a form lists.
 const MAX_STEPS: usize = 200;
@@ -81,7 +81,8 @@ pub fn plan_form(caller: &dyn Caller, address: &str, from: &str) -> Result<Optio
     let mut given = JsonObject::new();
     if let Some(reader) = state_reader(caller)? {
         let plan = loaded.plan.id().to_string();
-        form.last_run = RunHistory::read(&reader, caller.host().now())?.last(&plan).map(|row| row.id.clone());
+        let filter = RunFilter { plan: Some(loaded.plan.id().clone()), ..RunFilter::default() };
+        form.last_run = reader.store().runs().list(1, &filter)?.pop().map(|row| row.id);
         let run = if from.is_empty() { None } else { find_run(&reader, from)? };
         let row = run.map(|run| reader.store().runs().get(&run)).transpose()?;
         // The parameters of another plan mean something else.

@@ -72,21 +72,21 @@ fn located_text(loaded: &LoadedSpec, file: usize, diagnostic: &Diagnostic) -> St
 
 /// A plan of a workspace, with the part of an address that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanFile {
+pub struct AddressedPlan {
     pub summary: SpecSummary,
     /// Its id, which stays when the file moves; its path if it has none, or another plan has the same.
     pub address: String,
 }
 
 /// Returns the plans among plans and goals.
-pub fn plan_files(summaries: &[SpecSummary]) -> Vec<PlanFile> {
+pub fn plan_files(summaries: &[SpecSummary]) -> Vec<AddressedPlan> {
     let plans = || summaries.iter().filter(|summary| summary.kind != "goal");
     let address = |summary: &SpecSummary| {
         let id = summary.id.as_ref().filter(|id| PlanId::parse(id).is_ok())?;
         let same = plans().filter(|other| other.id.as_ref() == Some(id));
         (same.count() == 1).then(|| id.clone())
     };
-    let file = |summary: &SpecSummary| PlanFile {
+    let file = |summary: &SpecSummary| AddressedPlan {
         address: address(summary).unwrap_or_else(|| summary.path.clone()),
         summary: summary.clone(),
     };

@@ -15,7 +15,7 @@ use crate::{
     runs::plan_start::{PlanStartError, PlanStartRequest, plan_digest, signature_reason},
     specs::{
         load::{LoadedPlan, load_plan},
-        plans::{PlanFile, list_specs, plan_files},
+        plans::{AddressedPlan, list_specs, plan_files},
     },
 };
 use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction};
@@ -46,7 +46,7 @@ pub struct PlanForm {
     pub plan_digest: String,
     /// The key of the request, by which a form that is sent twice starts one run.
     pub key: String,
-    /// What the run will do; `None`: its file is broken.
+    /// The outlook of the run; `None`: its file is broken.
     pub outlook: Option<RunOutlook>,
     /// Its first steps, in a possible order.
     pub steps: Vec<StepForecast>,
@@ -106,7 +106,8 @@ pub fn sent_request(
     address: &str,
     sent: &SentForm,
 ) -> Result<Option<PlanStartRequest>, CommandError> {
-    let Some(PlanFile { summary, .. }) = find_plan(&list_specs(&caller.host().workspace()), address) else {
+    let Some(AddressedPlan { summary, .. }) = find_plan(&list_specs(&caller.host().workspace()), address)
+    else {
         return Ok(None);
     };
     let loaded = load(caller, &summary.path)?;
@@ -164,7 +165,8 @@ pub fn plan_page_of_run(caller: &dyn Caller, path: &str, plan: &str) -> Option<S
 
 /// Returns the form of a plan without its fields; `None` if there is no such plan.
 fn empty_form(caller: &dyn Caller, address: &str) -> Result<Option<PlanForm>, CommandError> {
-    let Some(PlanFile { summary, address }) = find_plan(&list_specs(&caller.host().workspace()), address)
+    let Some(AddressedPlan { summary, address }) =
+        find_plan(&list_specs(&caller.host().workspace()), address)
     else {
         return Ok(None);
     };

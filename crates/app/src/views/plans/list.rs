@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Caller, CommandError,
-    specs::plans::{PlanFile, list_specs, plan_files},
+    specs::plans::{AddressedPlan, list_specs, plan_files},
 };
 use wf_base::time::Moment;
 use wf_core::machine::RunOutcome;
@@ -51,8 +51,8 @@ pub struct PlanListing {
 pub fn plan_listings(caller: &dyn Caller) -> Result<Vec<PlanListing>, CommandError> {
     let files = plan_files(&list_specs(&caller.host().workspace()));
     let history = match state_reader(caller)? {
-        Some(reader) => RunHistory::read(&reader, caller.host().now())?,
-        None => RunHistory::default(),
+        Some(reader) => PlanHistory::read(&reader, caller.host().now())?,
+        None => PlanHistory::default(),
     };
     let now = caller.host().now();
     Ok(files.into_iter().map(|file| history.listing(file, now)).collect())
@@ -60,7 +60,7 @@ pub fn plan_listings(caller: &dyn Caller) -> Result<Vec<PlanListing>, CommandErr
 
 /// The last runs of all plans, and the outcomes of the last 30 days.
 #[derive(Default)]
-pub(super) struct RunHistory {
+pub(super) struct PlanHistory {
     /// The runs of each plan, newest first.
     runs: BTreeMap<String, Vec<(RunRow, Option<RunOwner>)>>,
     /// The number of runs of each plan that succeeded, and of those that ended otherwise.
@@ -74,7 +74,7 @@ struct OutcomeCount {
     ended: u64,
 }
 
-impl RunHistory {
+impl PlanHistory {
     pub(super) fn read(reader: &StateReader, now: Moment) -> Result<Self, CommandError> {
         let mut history = Self::default();
         let rows = reader.store().runs().latest_by_plan(DRAWN_RUNS)?;
@@ -97,8 +97,8 @@ impl RunHistory {
     }
 
     /// Returns a plan with its runs.
-    pub(super) fn listing(&self, file: PlanFile, now: Moment) -> PlanListing {
-        let PlanFile { summary, address } = file;
+    pub(super) fn listing(&self, file: AddressedPlan, now: Moment) -> PlanListing {
+        let AddressedPlan { summary, address } = file;
         let id = summary.id.clone().unwrap_or_default();
         let runs = self.runs.get(&id).map(Vec::as_slice).unwrap_or_default();
         let outcome_count = self.outcomes.get(&id).copied().unwrap_or_default();

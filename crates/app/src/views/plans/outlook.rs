@@ -1,4 +1,4 @@
-//! What a run of a plan will do, for whoever starts it: read from the plan alone, before anything runs.
+//! The outlook of a run for whoever starts it: the risk, the files, the network and the approvals, read from the plan alone, before anything runs.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::specs::load::LoadedPlan;
 /// The most names in a list of a page.
 const MAX_NAMES: usize = 50;
 
-/// What a run of a plan will do.
+/// The possible acts of a run of a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunOutlook {
     /// The number of its own steps.

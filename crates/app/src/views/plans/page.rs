@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::{
     super::{StateReader, state_reader},
-    list::{PlanListing, RunHistory},
+    list::{PlanHistory, PlanListing},
 };
 use crate::{
     CONFIG, Caller, CommandError, Workspace,
     runs::relied::warn_of_files_of_checks,
     specs::{
         load::{load_with_gates, read_config, system_gates},
-        plans::{PlanFile, SpecSummary, list_specs, plan_files},
+        plans::{AddressedPlan, SpecSummary, list_specs, plan_files},
     },
 };
 use wf_base::{
@@ -96,7 +96,7 @@ pub struct PlanSource {
 }
 
 /// Finds a plan by the part of an address that names it, or by its path.
-pub(super) fn find_plan(summaries: &[SpecSummary], address: &str) -> Option<PlanFile> {
+pub(super) fn find_plan(summaries: &[SpecSummary], address: &str) -> Option<AddressedPlan> {
     let files = plan_files(summaries);
     let by_address = files.iter().find(|file| file.address == address);
     by_address.or_else(|| files.iter().find(|file| file.summary.path == address)).cloned()
@@ -112,8 +112,8 @@ pub fn plan_view(caller: &dyn Caller, address: &str) -> Result<Option<PlanView>,
     let reader = state_reader(caller)?;
     let now = caller.host().now();
     let history = match &reader {
-        Some(reader) => RunHistory::read(reader, now)?,
-        None => RunHistory::default(),
+        Some(reader) => PlanHistory::read(reader, now)?,
+        None => PlanHistory::default(),
     };
     let files = DiskFiles::new(&workspace.root);
     let mut loaded = load_with_gates(&files, &file.summary.path, &system_gates(&files));
@@ -145,7 +145,7 @@ pub fn plan_view(caller: &dyn Caller, address: &str) -> Result<Option<PlanView>,
 /// Returns the text of a plan's file; `None` if there is no such plan.
 pub fn plan_source(caller: &dyn Caller, address: &str) -> Result<Option<PlanSource>, CommandError> {
     let workspace = caller.host().workspace();
-    let Some(PlanFile { summary, address }) = find_plan(&list_specs(&workspace), address) else {
+    let Some(AddressedPlan { summary, address }) = find_plan(&list_specs(&workspace), address) else {
         return Ok(None);
     };
     let loaded = wf_lang::load(&DiskFiles::new(&workspace.root), &summary.path);

@@ -35,39 +35,3 @@ fn the_last_runs_of_each_plan_are_read_at_once() {
     assert_eq!(reader.runs().outcomes_by_plan(NOW).unwrap(), [count("often", 5), count("rare", 2)]);
     assert_eq!(reader.runs().outcomes_by_plan(LATER).unwrap(), []);
 }
-
-#[test]
-fn measure_many() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let mut last = None;
-    for number in 1..=10_000_u128 {
-        let plan = format!("plan{}", number % 50);
-        let id =
-            RunId::from_bytes((number.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)).to_be_bytes());
-        last = Some(store.append(first(&id, new_run(&plan), vec![run_ended()])));
-        if number % 500 == 0 {
-            last.take().unwrap().wait().unwrap();
-        }
-    }
-    drop(last);
-    let reader = StoreReader::open(dir.path()).unwrap();
-    for _ in 0..3 {
-        let began = std::time::Instant::now();
-        let rows = reader.runs().latest_by_plan(20).unwrap();
-        let middle = began.elapsed();
-        let counts = reader.runs().outcomes_by_plan(NOW).unwrap();
-        println!(
-            "MEASURED {} rows {:?}, {} counts {:?}",
-            rows.len(),
-            middle,
-            counts.len(),
-            began.elapsed() - middle
-        );
-        let began = std::time::Instant::now();
-        let plan = wf_base::name::PlanId::parse("plan3").unwrap();
-        let filter = crate::RunFilter { plan: Some(plan), ..crate::RunFilter::default() };
-        let rows = reader.runs().list(20, &filter).unwrap();
-        println!("MEASURED of one plan {} rows {:?}", rows.len(), began.elapsed());
-    }
-}

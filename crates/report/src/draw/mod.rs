@@ -14,6 +14,7 @@ mod strip;
 mod svg;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timeline;
 
 pub use critical::critical_path;
 pub use dot::dot;
@@ -23,3 +24,7 @@ pub use plot::rounds_plot;
 pub use sketch::{PlanSketch, SketchNode, SketchZone};
 pub use strip::{StripColumn, day_strip};
 pub use svg::{page_svg, svg};
+pub use timeline::{
+    BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineChoice, TimelineRow,
+    choose_rows, timeline_svg,
+};

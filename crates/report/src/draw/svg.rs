@@ -191,7 +191,7 @@ fn boxed(node: &SketchNode, frame: &BoxFrame) -> String {
     text
 }
 
-fn escape(text: &str) -> String {
+pub(in crate::draw) fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for c in untrusted(text).to_string().chars() {
         match c {

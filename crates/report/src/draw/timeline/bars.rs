@@ -1,0 +1,119 @@
+//! The bars of a row, and the marks of its checks.
+//!
+//! A bar ends where the record says. One that has no end yet reaches to the end of the axis, and one that a clock turned
+//! back would end before it begins is as narrow as one that took no time.
+
+use std::fmt::Write as _;
+
+use super::{
+    super::svg::escape,
+    axis::TimeAxis,
+    picture::{BarKind, CheckMark, ROW, TimelineBar, TimelineRow},
+};
+use wf_base::units::{elapsed, moment};
+
+/// The narrowest bar: one that took no time is seen, too.
+const MIN_WIDTH: f64 = 2.0;
+/// The space above and below a bar.
+const SPACE: f64 = 5.0;
+/// The widest bar in which no cross has its place.
+const CROSS: f64 = 12.0;
+
+/// Returns the bars of a row below each other's times, from the first to the last, and its marks above them.
+pub(super) fn row_bars(row: &TimelineRow, axis: &TimeAxis, top: f64) -> String {
+    let mut text = String::new();
+    for bar in &row.bars {
+        text.push_str(&drawn_bar(row, bar, axis, top));
+    }
+    if let (true, Some(first)) = (row.is_critical, row.bars.iter().map(|bar| bar.from).min()) {
+        let end = row.bars.iter().map(|bar| bar_end(bar, axis)).fold(axis.x(first) + MIN_WIDTH, f64::max);
+        let (from, y) = (axis.x(first), top + ROW - SPACE / 2.0);
+        let _ = write!(
+            text,
+            "<line class=\"critical\" x1=\"{from:.1}\" y1=\"{y:.1}\" x2=\"{end:.1}\" y2=\"{y:.1}\"><title>on the chain of steps that took longest</title></line>"
+        );
+    }
+    for mark in &row.marks {
+        text.push_str(&drawn_mark(mark, axis, top));
+    }
+    text
+}
+
+/// Returns the place where a bar ends.
+fn bar_end(bar: &TimelineBar, axis: &TimeAxis) -> f64 {
+    bar.until.map_or_else(|| axis.end(), |until| axis.x(until.max(bar.from)))
+}
+
+fn drawn_bar(row: &TimelineRow, bar: &TimelineBar, axis: &TimeAxis, top: f64) -> String {
+    let x = axis.x(bar.from);
+    let width = (bar_end(bar, axis) - x).max(MIN_WIDTH);
+    let (y, height) = match bar.kind {
+        BarKind::Parts => (top + ROW / 2.0 - 3.0, 6.0),
+        _ => (top + SPACE, ROW - 2.0 * SPACE),
+    };
+    let kind = bar.kind.as_str().split(' ').next().unwrap_or_default();
+    let state = escape(&bar.state);
+    let fill = match bar.kind {
+        BarKind::Queued => " fill=\"url(#hatch)\"",
+        BarKind::Verifying => " fill=\"url(#stripe)\"",
+        BarKind::Waiting => " fill=\"url(#dots)\"",
+        BarKind::Running | BarKind::Parts => "",
+    };
+    let title = escape(&bar_words(row, bar));
+    let mut text = format!(
+        "<g class=\"bar\" data-bar=\"{kind}\" data-state=\"{state}\"><title>{title}</title>\
+         <rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"2\"{fill}/>"
+    );
+    if bar.state == "failed" && bar.kind == BarKind::Running && width > CROSS {
+        let (left, right) = (x + width - 10.0, x + width - 4.0);
+        let (above, below) = (top + ROW / 2.0 - 3.0, top + ROW / 2.0 + 3.0);
+        let _ = write!(
+            text,
+            "<path class=\"cross\" d=\"M{left:.1} {above:.1}L{right:.1} {below:.1}M{right:.1} {above:.1}L{left:.1} {below:.1}\"/>"
+        );
+    }
+    text.push_str("</g>");
+    text
+}
+
+/// Returns what a bar says where somebody points at it.
+fn bar_words(row: &TimelineRow, bar: &TimelineBar) -> String {
+    let mut words = format!("{}: ", row.name);
+    if !bar.text.is_empty() {
+        let _ = write!(words, "{}, ", bar.text);
+    }
+    let kind = bar.kind.as_str();
+    let _ = match bar.until {
+        Some(until) => {
+            write!(
+                words,
+                "{kind} for {} from {} to {} UTC",
+                elapsed(until.since(bar.from)),
+                moment(bar.from),
+                moment(until)
+            )
+        }
+        None => write!(words, "{kind} since {} UTC", moment(bar.from)),
+    };
+    if bar.state != kind && !bar.state.is_empty() {
+        let _ = write!(words, ", {}", bar.state);
+    }
+    words
+}
+
+/// Returns the mark of a check: a triangle that points up for a pass, a cross for a failure.
+fn drawn_mark(mark: &CheckMark, axis: &TimeAxis, top: f64) -> String {
+    let (x, y) = (axis.x(mark.at), top + 5.0);
+    let (left, right, below) = (x - 4.0, x + 4.0, y + 7.0);
+    let shape = if mark.ruling == "pass" {
+        format!("M{left:.1} {below:.1}L{x:.1} {y:.1}L{right:.1} {below:.1}z")
+    } else {
+        format!("M{left:.1} {y:.1}L{right:.1} {below:.1}M{right:.1} {y:.1}L{left:.1} {below:.1}")
+    };
+    format!(
+        "<path class=\"check\" data-state=\"{0}\" d=\"{shape}\"><title>check {1}: {0}, {2} UTC</title></path>",
+        escape(&mark.ruling),
+        escape(&mark.name),
+        moment(mark.at)
+    )
+}

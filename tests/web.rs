@@ -6,6 +6,7 @@ mod flood;
 mod home;
 mod plans;
 mod rooms;
+mod run_tabs;
 pub mod runs;
 mod samples;
 mod secrets;
@@ -175,7 +176,9 @@ fn pages_show_runs_requests_and_goals() {
     let failed = last_run(&sandbox);
     pages.shows("/runs?state=failed", &[&failed, "<span class=\"badge\" data-state=\"failed\""]);
     let run = format!("/runs/{failed}");
-    pages.shows(&run, &["prices", "/steps/write", "skipped", "box checked failed", "<svg xmlns"]);
+    pages.shows(&run, &["<h1>Prices", "/steps/write", "– skipped", "<svg class=\"timeline\""]);
+    let graph = format!("{run}?tab=graph");
+    pages.shows(&graph, &["skipped", "box checked failed", "<svg xmlns"]);
     pages.shows(&format!("/runs/{}", &failed[..8]), &[&failed]);
     let step = pages.ask(&format!("{run}/steps/write"));
     assert!(
@@ -184,10 +187,10 @@ fn pages_show_runs_requests_and_goals() {
     );
     assert!(step.contains("2.00") && step.contains("<td>sum</td>"), "{step}");
     pages.shows(
-        &run,
+        &graph,
         &[&format!("<a href=\"{run}/steps/write\"><rect class=\"box checked failed critical\"")],
     );
-    assert!(!pages.ask(&run).contains("<style"), "the policy permits no style within");
+    assert!(!pages.ask(&graph).contains("<style"), "the policy permits no style within");
 
     sandbox.wf(&["run", "release.md"]).exits(5);
     let waiting = last_run(&sandbox);
@@ -199,7 +202,7 @@ fn pages_show_runs_requests_and_goals() {
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
     sandbox.wf(&["resume", "--last"]).exits(0);
     assert!(pages.ask(&card).starts_with("HTTP/1.1 404 "), "it is answered");
-    pages.shows(&format!("/runs/{waiting}"), &["Decisions of people", "approved", "by robin"]);
+    pages.shows(&format!("/runs/{waiting}?tab=about"), &["Decisions of people", "approved", "by robin"]);
 
     pages.shows("/goals/mirror", &["goals/mirror.md", "Europe/Vienna", "No slot was decided yet"]);
 }
@@ -253,8 +256,13 @@ fn pages_show_rounds_artifacts_and_what_may_be_answered() {
     let loss = &record["rounds"][0]["loss"];
     let numbers = ["l", "d", "p", "omega"].map(|key| format!("<td>{:.2}</td>", loss[key].as_f64().unwrap()));
     let run = format!("/runs/{}", last_run(&sandbox));
-    pages.shows(&run, &["<svg class=\"plot\"", "<text class=\"directive\"", "2 attempts"]);
-    pages.shows(&run, &["change_path", &numbers.concat(), "got.txt</a> <span class=\"dim\">5 bytes</span>"]);
+    let rounds = format!("{run}?tab=rounds");
+    pages.shows(
+        &rounds,
+        &["<svg class=\"plot\"", "<text class=\"directive\"", "change_path", &numbers.concat()],
+    );
+    pages.shows(&format!("{run}?tab=about"), &["2 of 9 attempts"]);
+    pages.shows(&format!("{run}?tab=files"), &["<td>got.txt</td>", "<td>5 B</td>", "data-state=\"fresh\""]);
     pages.shows(&format!("{run}/steps/fetch"), &["Attempt 2", "curl: (7)", "exit code 7"]);
     pages.shows(&format!("{run}?state=failed"), &["No step is in this state"]);
     sandbox.wf(&["run", "more.md"]).exits(5);

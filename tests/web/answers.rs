@@ -62,7 +62,7 @@ fn an_answer_counts_by_its_signature_alone() {
     assert!(recorded.contains(r#""run_continues":true"#), "{recorded}");
     sandbox.until_runs_end();
     refused(&yes, "does not wait for an answer");
-    pages.shows(&format!("/runs/{}", last_run(&sandbox)), &["approved", "by phone"]);
+    pages.shows(&format!("/runs/{}?tab=about", last_run(&sandbox)), &["approved", "by phone"]);
 
     // An answer to one run is none to another.
     sandbox.wf(&["run", "release.md"]).exits(5);

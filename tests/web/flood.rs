@@ -129,7 +129,7 @@ fn an_answer_and_every_event_go_through_a_flood() {
     assert!(heard.is_sorted_by(|one, next| one < next), "each event is heard once: {heard:?}");
     let memory = peak_memory(&pages);
     assert!(memory < MAX_MEMORY, "{memory} MB");
-    pages.shows(&format!("/runs/{run}"), &["approved", "by phone", "succeeded"]);
+    pages.shows(&format!("/runs/{run}?tab=about"), &["approved", "by phone", "succeeded"]);
 }
 
 #[test]

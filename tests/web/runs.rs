@@ -125,15 +125,14 @@ fn a_picture_leads_to_nested_runs_and_folds_what_is_large() {
         serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
     let child = shown["nested"][0]["record"]["run"]["id"].as_str().unwrap();
     pages.shows(
-        &format!("/runs/{}", last_run(&sandbox)),
+        &format!("/runs/{}?tab=graph", last_run(&sandbox)),
         &[&format!("<a href=\"/runs/{child}\"><rect class=\"box")],
     );
     sandbox.wf(&["run", "large.md"]).exits(1);
     let run = format!("/runs/{}", last_run(&sandbox));
-    pages.shows(
-        &run,
-        &["9 steps</text>", "9 skipped</text>", &format!("<a href=\"{run}?open=1\">"), "1 of 2"],
-    );
+    let folded = ["9 steps</text>", "9 skipped</text>", &format!("<a href=\"{run}?open=1\">")];
+    pages.shows(&format!("{run}?tab=graph"), &folded);
+    pages.shows(&format!("{run}?tab=steps"), &["1 of 2"]);
     let open = pages.ask(&format!("{run}?open=1"));
     assert!(open.contains("Fold all") && !open.contains(&format!("<a href=\"{run}?open=1\">")), "{open}");
     assert!(open.contains(&format!("<a href=\"{run}/steps/s9\"><rect")), "{open}");
@@ -279,8 +278,9 @@ fn an_artifact_is_saved_and_never_shown() {
     sandbox.wf(&["run", "page.md"]).exits(0);
     let pages = Pages::open(&sandbox);
     let run = last_run(&sandbox);
-    let page = pages.ask(&format!("/runs/{run}"));
+    let page = pages.ask(&format!("/runs/{run}?tab=files"));
     let link = page.split(&format!("href=\"/runs/{run}/files/")).nth(1).unwrap().split('"').next().unwrap();
+    let link = link.trim_end_matches("?view=text");
     assert!(link.ends_with("/a%20b.html"), "{link}");
     let file = pages.ask(&format!("/runs/{run}/files/{link}"));
     assert!(file.starts_with("HTTP/1.1 200 ") && file.ends_with("<script>1</script>"), "{file}");

@@ -10,11 +10,13 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, FieldKind, FieldOption, GoalView,
-        HomeView, HourCell, InboxView, LogTailView, MemoryItemView, MemoryView, Notice, ParamField, PlanForm,
-        PlanListing, PlanProblem, PlanSource, PlanUse, PlanView, RequestView, RunGraph, RunOutlook,
-        RunProgress, RunView, SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView,
-        SkillView, StepDuration, TaskView, UpcomingGoal, UpcomingSlot,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, FailureGroup, FailureTask,
+        FieldKind, FieldOption, FileRow, FileText, GoalView, HomeView, HourCell, InboxView, LogTailView,
+        MemoryItemView, MemoryView, Notice, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource,
+        PlanUse, PlanView, RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunOutlook,
+        RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue,
+        SkillListing, SkillLockView, SkillView, StepDuration, TaskView, TimelineView, UnbegunStep,
+        UpcomingGoal, UpcomingSlot,
     },
 };
 use wf_base::{
@@ -281,6 +283,8 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let group = SearchGroup { name: "Runs", hits: vec![hit], is_cut: false };
     fits("search", "", &SearchView { text: text(), groups: vec![group] });
     fits_without("run", &["record", "may_operate"], &run_view(&run));
+    let digest = Sha256Digest::of_bytes(b"");
+    fits("file", "", &FileText { run, digest, path: text(), size: text(), text: None });
 }
 
 /// Asserts that a part of a sample has every word of a type.
@@ -436,23 +440,66 @@ fn run_view(run: &RunId) -> RunView {
         more_critical: 0,
         critical_ms: 1,
     };
+    let (task, log) =
+        (FailureTask { name: text(), address: text() }, LogTailView { attempt: 1, text: text() });
+    let group = FailureGroup {
+        reason: text(),
+        failure_class: None,
+        state: "failed",
+        standing: Standing::Refuted,
+        count: 1,
+        tasks: vec![task],
+        checks: vec![],
+        log: Some(log),
+    };
     RunView {
         record: Value::Null,
-        state: None,
-        states: [("failed", 1)].into(),
-        found: 1,
-        page: 0,
-        last_page: 0,
-        nested: vec![],
-        more_nested: 0,
-        more_artifacts: 0,
+        title: None,
+        now: at(),
+        tab: "graph",
+        tabs: vec!["graph"],
         requests: vec![request(run)],
-        graph: Some(graph),
-        is_drawn: true,
-        plot: None,
-        spending: vec![],
-        failure: None,
+        failures: Some(RunFailures { groups: vec![group], more: 0 }),
         undo: None,
         has_earlier: false,
+        is_drawn: true,
+        timeline: Some(TimelineView { svg: None, others: None }),
+        graph: Some(graph),
+        steps: Some(run_steps()),
+        plot: None,
+        spending: vec![],
+        files: Some(RunFileList { rows: vec![file_row()], more: 0 }),
+        about: Some(RunAbout {
+            prose: text(),
+            sources: vec![RunSource { path: text(), text: text(), cut: None }],
+            more_sources: 0,
+            nested: vec![],
+            more_nested: 0,
+        }),
+    }
+}
+
+fn run_steps() -> RunSteps {
+    RunSteps {
+        state: None,
+        order: "start",
+        states: [("failed", 1)].into(),
+        page: 0,
+        last_page: 0,
+        unbegun: vec![UnbegunStep { step: text(), needs: vec![text()] }],
+        more_unbegun: 0,
+    }
+}
+
+fn file_row() -> FileRow {
+    FileRow {
+        path: text(),
+        digest: Sha256Digest::of_bytes(b""),
+        size: text(),
+        task: text(),
+        address: text(),
+        evidence: None,
+        is_shown: true,
+        is_removed: false,
     }
 }

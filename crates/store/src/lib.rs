@@ -70,6 +70,7 @@ pub use events::{
 pub use files::{
     blobs::BlobStore,
     call_bodies::CallBodyStore,
+    compared_file::ComparedFile,
     folder::{FileTypeError, RunRetention, StateFolder, StoreDurability, open_regular, own_file},
     planning::{PlanningLog, PlanningStore},
     reserve::SpaceReserve,
@@ -123,8 +124,8 @@ pub use views::{
     runs::{FindError, RunTable},
     sources::SourceTable,
     tasks::{
-        ArtifactPage, ArtifactTable, AttemptTable, CheckTable, LeftRow, StepPage, StepSelection, StepTable,
-        StepTimes,
+        ArtifactPage, ArtifactTable, AttemptTable, CheckTable, ItemGroup, LeftRow, StepOrder, StepPage,
+        StepSelection, StepTable, StepTimes,
     },
     view::{
         ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, RunTally,

@@ -202,7 +202,7 @@ impl Site {
             .route("/runs/{run}/diff", get(pages::run::diff))
             .route("/runs/{run}/steps/{step}", get(pages::run::step))
             .route("/runs/{run}/steps/{step}/log.txt", get(pages::log::whole))
-            .route("/runs/{run}/files/{digest}/{name}", get(pages::files::download))
+            .route("/runs/{run}/files/{digest}/{name}", get(pages::files::file))
             .route("/plans", get(pages::plans::plans))
             .route("/plans/{plan}", get(pages::plans::plan))
             .route("/plans/{plan}/source", get(pages::plans::source))

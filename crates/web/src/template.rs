@@ -27,7 +27,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 29] = [
+pub(crate) const TEMPLATES: [(&str, &str); 35] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("icons.html", include_str!("templates/shared/icons.html")),
@@ -38,6 +38,12 @@ pub(crate) const TEMPLATES: [(&str, &str); 29] = [
     ("key.html", include_str!("templates/key.html")),
     ("runs.html", include_str!("templates/runs.html")),
     ("run.html", include_str!("templates/run.html")),
+    ("run_pictures.html", include_str!("templates/run/pictures.html")),
+    ("run_steps.html", include_str!("templates/run/steps.html")),
+    ("run_calls.html", include_str!("templates/run/calls.html")),
+    ("run_files.html", include_str!("templates/run/files.html")),
+    ("run_about.html", include_str!("templates/run/about.html")),
+    ("file.html", include_str!("templates/run/file.html")),
     ("diff.html", include_str!("templates/diff.html")),
     ("step.html", include_str!("templates/step.html")),
     ("plans.html", include_str!("templates/plans.html")),

@@ -1,4 +1,4 @@
-use std::{fs::File, io::Read};
+use std::io::Read;
 
 use clap::Args;
 
@@ -83,7 +83,7 @@ fn print_decisions(ui: &Ui, record: &RunRecord) -> Result<CliExitCode, CommandEr
     Ok(CliExitCode::Ok)
 }
 
-fn print_file(ui: &Ui, mut file: File) -> Result<CliExitCode, CommandError> {
+fn print_file(ui: &Ui, mut file: impl Read) -> Result<CliExitCode, CommandError> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = file.read(&mut buffer).map_err(|error| {

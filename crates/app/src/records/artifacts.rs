@@ -1,12 +1,18 @@
-use std::fs::File;
-
 use crate::{CliExitCode, CommandError, StateReader};
 use wf_base::{digest::Sha256Digest, name::RunId};
 use wf_engine::artifacts_of_run;
-use wf_store::{ArtifactRow, BlobStore, StoreDurability};
+use wf_store::{ArtifactRow, BlobStore, ComparedFile, StoreDurability};
 
-/// Opens the content of an artifact of a run, by its path.
-pub fn open_artifact(state: &StateReader, run: &RunId, path: &str) -> Result<File, CommandError> {
+/// An artifact of a run, open for reading.
+#[derive(Debug)]
+pub struct OpenedArtifact {
+    /// Its path, as it was recorded.
+    pub path: String,
+    pub file: ComparedFile,
+}
+
+/// Opens the content of an artifact of a run, by its path. A stored file that was modified is refused.
+pub fn open_artifact(state: &StateReader, run: &RunId, path: &str) -> Result<ComparedFile, CommandError> {
     let rows = artifacts_of_run(state.store(), run)?;
     let Some(row) = rows.iter().rfind(|row| row.artifact.path == path) else {
         let error = CommandError::new(CliExitCode::Usage, format!("the run has no artifact `{path}`"));
@@ -24,12 +30,15 @@ pub fn open_artifact_with(
     state: &StateReader,
     run: &RunId,
     digest: &Sha256Digest,
-) -> Result<Option<File>, CommandError> {
+) -> Result<Option<OpenedArtifact>, CommandError> {
     let rows = artifacts_of_run(state.store(), run)?;
-    rows.iter().find(|row| row.artifact.digest == *digest).map(|row| open_row(state, run, row)).transpose()
+    let row = rows.into_iter().find(|row| row.artifact.digest == *digest);
+    let open =
+        |row: ArtifactRow| Ok(OpenedArtifact { file: open_row(state, run, &row)?, path: row.artifact.path });
+    row.map(open).transpose()
 }
 
-fn open_row(state: &StateReader, run: &RunId, row: &ArtifactRow) -> Result<File, CommandError> {
+fn open_row(state: &StateReader, run: &RunId, row: &ArtifactRow) -> Result<ComparedFile, CommandError> {
     let (reader, path) = (state.store(), &row.artifact.path);
     if !reader.artifacts().pruned([row.artifact.digest])?.is_empty() {
         let message =
@@ -38,5 +47,5 @@ fn open_row(state: &StateReader, run: &RunId, row: &ArtifactRow) -> Result<File,
         return Err(CommandError::new(CliExitCode::State, message).hint(hint));
     }
     let blobs = BlobStore::new(reader.folder().blobs(), StoreDurability::Normal);
-    Ok(blobs.open(&row.artifact.digest)?)
+    Ok(blobs.open_compared(&row.artifact.digest)?)
 }

@@ -20,7 +20,7 @@ mod reverification;
 mod run;
 mod tasks;
 
-pub use artifacts::{open_artifact, open_artifact_with};
+pub use artifacts::{OpenedArtifact, open_artifact, open_artifact_with};
 pub use attestation::attest_run;
 pub(crate) use calls::body;
 pub use calls::{CallView, exchanges_text, view_call};
@@ -30,3 +30,4 @@ pub use logs::{AttemptLog, LogSelection};
 pub use reverification::{VerifiedRun, verify_run};
 pub use run::{LogTails, load_record, name_parent_of, record_document, record_of_run, recorded_params};
 pub use tasks::{ResolvedTask, find_step, require_task, unknown_step};
+pub use wf_store::ComparedFile;

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here changes the state.
 //!
-//! Start at `run`, with its `graph`, `log` and `requests`, and at `inbox`; a page has the view of its name. `sentence` words
+//! Start at `run`, which has the tabs of a run, `log` and `requests`, and at `inbox`; a page has the view of its name. `sentence` words
 //! what `activity` lists, and `calendar` draws the months of a goal's `history`.
 
 mod activity;
@@ -14,7 +14,6 @@ mod calendar;
 mod connections;
 mod diff;
 mod goals;
-mod graph;
 mod history;
 mod home;
 mod inbox;
@@ -40,7 +39,6 @@ pub use calendar::{CalendarDay, CalendarMonth, CalendarSlot, DayHours, HourCell}
 pub use connections::{ConnectionView, connection_views};
 pub use diff::{run_before, run_diff_of};
 pub use goals::{GoalListing, goal_listings};
-pub use graph::RunGraph;
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
 pub use home::{
     DayStrip, HomeView, RunProgress, SearchGroup, SearchHit, SearchView, UpcomingGoal, WorkspaceTotals,
@@ -56,7 +54,11 @@ pub use plans::{
     refilled_form, sent_request,
 };
 pub use requests::{RequestView, ShownValue, open_requests};
-pub use run::{RunView, StepFilter, TaskView, run_view, task_view};
+pub use run::{
+    FailureGroup, FailureTask, FileRow, FileText, RunAbout, RunFailures, RunFileList, RunGraph, RunSelection,
+    RunSource, RunSteps, RunTab, RunView, TaskView, TimelineView, UnbegunStep, file_text, run_view,
+    task_view,
+};
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
 pub use suggestions::open_suggestions;

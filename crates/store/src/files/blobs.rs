@@ -8,7 +8,13 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::{error::StoreError, files::folder::StoreDurability};
+use crate::{
+    error::StoreError,
+    files::{
+        compared_file::ComparedFile,
+        folder::{StoreDurability, open_regular, own_file},
+    },
+};
 use wf_base::{digest::Sha256Digest, failpoint};
 
 /// The number of bytes copied at once.
@@ -101,10 +107,17 @@ impl BlobStore {
         sizes
     }
 
-    /// Opens a stored file for reading.
+    /// Opens a stored file for reading; its content is not compared. A link, a pipe or a folder in its place is refused.
     pub fn open(&self, digest: &Sha256Digest) -> Result<File, StoreError> {
         let path = self.path(digest);
-        File::open(&path).map_err(|error| StoreError::io("read", &path, &error))
+        own_file(&path)
+            .and_then(|()| open_regular(&path))
+            .map_err(|error| StoreError::io("read", &path, &error))
+    }
+
+    /// Opens a stored file for reading, and compares its content, now and while it is read.
+    pub fn open_compared(&self, digest: &Sha256Digest) -> Result<ComparedFile, StoreError> {
+        ComparedFile::compare(self.open(digest)?, self.path(digest), *digest)
     }
 
     /// Writes a stored file to a path, atomically, and checks its content. Missing folders are

@@ -1,6 +1,6 @@
 //! The rows about the tasks of a run: steps, attempts, verdicts, artifacts, of the run, of a task or of a page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     column::{ItemColumn, JsonColumn, NO_ITEM, RowColumns, integer},
@@ -12,6 +12,7 @@ use crate::{
     },
 };
 use wf_base::{
+    keywords,
     name::{Name, RunId},
     time::Moment,
 };
@@ -26,6 +27,32 @@ pub struct StepSelection {
     pub offset: usize,
     /// The most tasks of the page.
     pub limit: usize,
+    pub order: StepOrder,
+}
+
+keywords! {
+    /// The order of the tasks of a run.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum StepOrder {
+        /// That of their first events.
+        #[default]
+        Start = "start",
+        /// The longest first.
+        Duration = "duration",
+        /// The one with the most attempts first.
+        Attempts = "attempts",
+    }
+}
+
+impl StepOrder {
+    /// Returns the order in the words of the database.
+    fn sql(self) -> &'static str {
+        match self {
+            Self::Start => "first_event, item",
+            Self::Duration => "ended - started DESC NULLS LAST, first_event, item",
+            Self::Attempts => "attempts DESC, first_event, item",
+        }
+    }
 }
 
 /// A page of the tasks of a run.
@@ -57,6 +84,18 @@ pub struct StepTimes {
     pub ended: Option<Moment>,
 }
 
+/// The items of a step in one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemGroup {
+    pub step: Name,
+    pub state: StepState,
+    pub count: usize,
+    /// The first start of an attempt of them.
+    pub started: Option<Moment>,
+    /// The last end of one of them.
+    pub ended: Option<Moment>,
+}
+
 /// A task with the processes an attempt of it left running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftRow {
@@ -84,9 +123,11 @@ impl StepTable<&StoreReader> {
         let words = words.map(|states| states.iter().map(|state| state.as_str()).collect::<Vec<_>>());
         let (limit, offset) = (integer(selection.limit), integer(selection.offset));
         let values = (run.as_str(), words.map(JsonColumn), limit, offset);
-        let page = "AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2)))
-                    ORDER BY first_event, item LIMIT ?3 OFFSET ?4";
-        let steps = self.0.all(&query_of_run(rows::STEPS, page), values, rows::step)?;
+        let page = format!(
+            "AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) ORDER BY {} LIMIT ?3 OFFSET ?4",
+            selection.order.sql()
+        );
+        let steps = self.0.all(&query_of_run(rows::STEPS, &page), values, rows::step)?;
         let counted = "SELECT state, count(*) FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) GROUP BY state";
         let states = self.0.all(counted, [run.as_str()], |row| {
             let count: i64 = row.get(1)?;
@@ -109,6 +150,37 @@ impl StepTable<&StoreReader> {
                 ended: row.moment_if(4)?,
             })
         })
+    }
+
+    /// Returns the items of the repeated steps of a run, by step and state, counted.
+    pub fn item_groups(self, run: &RunId) -> Result<Vec<ItemGroup>, StoreError> {
+        self.0.fold(run)?;
+        let sql = "SELECT step, state, count(*), min(started), max(ended) FROM steps
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND item <> ?2 GROUP BY step, state";
+        self.0.all(sql, (run.as_str(), NO_ITEM), |row| {
+            let count: i64 = row.get(2)?;
+            Ok(ItemGroup {
+                step: row.word(0)?,
+                state: row.word(1)?,
+                count: usize::try_from(count).unwrap_or(usize::MAX),
+                started: row.moment_if(3)?,
+                ended: row.moment_if(4)?,
+            })
+        })
+    }
+
+    /// Returns the first items of a step, of one state or of all.
+    pub fn items(
+        self,
+        run: &RunId,
+        step: &Name,
+        state: Option<StepState>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>, StoreError> {
+        self.0.fold(run)?;
+        let values = (run.as_str(), step.as_str(), NO_ITEM, state.map(StepState::as_str), integer(limit));
+        let rest = "AND step = ?2 AND item <> ?3 AND (?4 IS NULL OR state = ?4) ORDER BY item LIMIT ?5";
+        self.0.all(&query_of_run(rows::STEPS, rest), values, rows::step)
     }
 
     /// Returns a task of a run; `None` if it has no event.
@@ -179,6 +251,20 @@ impl CheckTable<&StoreReader> {
     pub fn of_run(self, run: &RunId) -> Result<Vec<CheckRow>, StoreError> {
         self.0.fold(run)?;
         self.0.all(&query_of_run(rows::CHECKS, "ORDER BY run_seq"), [run.as_str()], rows::check)
+    }
+
+    /// Returns the verdicts on some tasks, in order. It reads the run once, however many they are.
+    pub fn of_tasks(self, run: &RunId, tasks: &BTreeSet<TaskId>) -> Result<Vec<CheckRow>, StoreError> {
+        self.0.fold(run)?;
+        let wanted: BTreeSet<(&str, Option<u32>)> =
+            tasks.iter().map(|task| (task.step.as_str(), task.item)).collect();
+        let found = self.0.all(&query_of_run(rows::CHECKS, "ORDER BY run_seq"), [run.as_str()], |row| {
+            let step = row.get_ref(0)?.as_str_or_null()?;
+            let item: Option<u32> = row.get(1)?;
+            let is_wanted = step.is_some_and(|step| wanted.contains(&(step, item)));
+            is_wanted.then(|| rows::check(row)).transpose()
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Returns the verdicts on a task, in order.

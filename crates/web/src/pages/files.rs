@@ -1,33 +1,55 @@
-//! The artifacts of a run, to be saved by a browser and never shown by it: they are files of others.
+//! The artifacts of a run, to be saved by a browser: they are files of others. The text of one is shown as text, escaped, and
+//! nothing else of them is.
+//!
+//! A stored file is compared with its digest before it is sent and again while it is. Each part waits for the next one, so
+//! a browser never has the end of a file that was changed meanwhile.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-};
+use std::io::{self, Read as _};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Path, State},
+    extract::{Path, Query},
     http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
+use serde::Deserialize;
 
-use crate::{respond, site::Site};
+use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
 use wf_app::{
-    records::open_artifact_with,
-    views::{find_run, state_reader},
+    records::{ComparedFile, open_artifact_with},
+    views::{file_text, find_run, state_reader},
 };
 use wf_base::digest::Sha256Digest;
 
 /// The number of bytes read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// Sends an artifact of a run, by its digest. The last part of the address is the name under which it is saved.
-pub(crate) async fn download(
-    State(site): State<Site>,
+/// The way in which a file is wanted, as the address has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct FileQuery {
+    /// `text`: as a page; empty: to be saved.
+    #[serde(default)]
+    view: String,
+}
+
+/// Sends an artifact of a run, by its digest, or the page with its text. The last part of the address is the name under
+/// which it is saved.
+pub(crate) async fn file(
+    visit: Visit,
     Path((run, digest, _name)): Path<(String, String, String)>,
+    Query(query): Query<FileQuery>,
 ) -> Response {
+    if query.view == "text" {
+        let read = move |caller: &PageCaller| {
+            let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
+                return Ok(None);
+            };
+            find_run(&reader, &run)?.map_or(Ok(None), |run| file_text(&reader, &run, &digest))
+        };
+        return visit.show("file.html", read).await;
+    }
+    let site = visit.site;
     let opened = site.read(move |caller| {
         let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
             return Ok(None);
@@ -35,36 +57,56 @@ pub(crate) async fn download(
         find_run(&reader, &run)?.map_or(Ok(None), |run| open_artifact_with(&reader, &run, &digest))
     });
     match opened.await {
-        Ok(Some(file)) => send(site, file),
+        Ok(Some(opened)) => send(site, opened.file),
         Ok(None) => respond::missing(&site),
         Err(error) => respond::failure(&site, &error),
     }
 }
 
-fn send(site: Site, file: File) -> Response {
-    let length = file.metadata().map(|file| file.len()).unwrap_or_default();
-    let parts = stream::unfold((site, Some(file)), |(site, file)| async move {
-        let mut file = file?;
-        let part = site.read_stream(move |_| Ok((read_part(&mut file), file))).await;
-        match part {
+/// A file on its way: what was read of it and is not sent.
+struct SentFile {
+    file: ComparedFile,
+    next: Bytes,
+}
+
+impl SentFile {
+    /// Returns the part to send, once there is another one or the content was compared up to the end.
+    fn next_part(&mut self) -> io::Result<Bytes> {
+        let after = self.read_part()?;
+        Ok(std::mem::replace(&mut self.next, after))
+    }
+
+    fn read_part(&mut self) -> io::Result<Bytes> {
+        let mut bytes = vec![0; CHUNK];
+        let length = self.file.read(&mut bytes)?;
+        bytes.truncate(length);
+        Ok(bytes.into())
+    }
+}
+
+fn send(site: Site, file: ComparedFile) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (CONTENT_DISPOSITION, "attachment".to_owned()),
+        (CONTENT_LENGTH, file.size().to_string()),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox".to_owned()),
+    ];
+    let sent = SentFile { file, next: Bytes::new() };
+    let parts = stream::unfold((site, Some(sent)), |(site, sent)| async move {
+        let mut sent = sent?;
+        let part = site.read_stream(move |_| {
+            // Nothing is held back before the first part.
+            let is_first = sent.next.is_empty();
+            let part =
+                if is_first { sent.next_part().and_then(|_| sent.next_part()) } else { sent.next_part() };
+            Ok((part, sent))
+        });
+        match part.await {
             Ok((Ok(bytes), _)) if bytes.is_empty() => None,
-            Ok((Ok(bytes), file)) => Some((Ok(bytes), (site, Some(file)))),
+            Ok((Ok(bytes), sent)) => Some((Ok(bytes), (site, Some(sent)))),
             Ok((Err(error), _)) => Some((Err(error), (site, None))),
             Err(error) => Some((Err(io::Error::other(error.message)), (site, None))),
         }
     });
-    let headers = [
-        (CONTENT_TYPE, "application/octet-stream".to_owned()),
-        (CONTENT_DISPOSITION, "attachment".to_owned()),
-        (CONTENT_LENGTH, length.to_string()),
-        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox".to_owned()),
-    ];
     (headers, Body::from_stream(parts)).into_response()
-}
-
-fn read_part(file: &mut File) -> io::Result<Bytes> {
-    let mut bytes = vec![0; CHUNK];
-    let length = file.read(&mut bytes)?;
-    bytes.truncate(length);
-    Ok(bytes.into())
 }

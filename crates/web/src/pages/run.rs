@@ -10,18 +10,24 @@ use wf_app::{
     run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
-        RunPage, RunQuery, RunView, StepFilter, find_run, run_before, run_diff_of, run_page, run_reader,
+        RunPage, RunQuery, RunSelection, RunView, find_run, run_before, run_diff_of, run_page, run_reader,
         run_view, state_reader, task_view,
     },
 };
 use wf_base::name::RunId;
 
-/// The filter of the tasks, as the address has it.
+/// The tab of a run and what it shows, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct TasksQuery {
-    /// The word for a state; empty: every state.
+pub(crate) struct TabQuery {
+    /// The word for the tab; empty: the one that the others are about.
+    #[serde(default)]
+    tab: String,
+    /// The word for a state of the steps; empty: every state.
     #[serde(default)]
     state: String,
+    /// The word for their order.
+    #[serde(default)]
+    sort: String,
     /// The number of the page, from 0.
     #[serde(default)]
     page: usize,
@@ -37,7 +43,7 @@ struct OperatedRun {
     may_operate: bool,
 }
 
-pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TasksQuery>) -> Response {
+pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TabQuery>) -> Response {
     let now = visit.site.host().now();
     let may_operate = visit.may_operate();
     visit
@@ -45,8 +51,9 @@ pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Que
             let Some((reader, run)) = run_reader(caller, &run)? else {
                 return Ok(None);
             };
-            let filter = StepFilter::of(&query.state, query.page, query.open);
-            Ok(Some(OperatedRun { shown: run_view(&reader, &run, filter, now)?, may_operate }))
+            let TabQuery { tab, state, sort, page, open } = &query;
+            let selection = RunSelection::of(tab, state, sort, *page, *open);
+            Ok(Some(OperatedRun { shown: run_view(&reader, &run, selection, now)?, may_operate }))
         })
         .await
 }

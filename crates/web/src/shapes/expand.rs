@@ -133,10 +133,14 @@ pub(super) fn sparse_shape(sample: &Value) -> Value {
     }
 }
 
-/// Replaces the texts of a shape, except times and pictures, which are made here.
+/// Replaces the texts of a shape, except times, pictures and prose, which are made here.
 pub(super) fn with_texts(shape: &Value, text: &str) -> Value {
     match shape {
-        Value::String(own) if own.starts_with("2026-") && own.ends_with('Z') || own.starts_with("<svg") => {
+        Value::String(own)
+            if own.starts_with("2026-") && own.ends_with('Z')
+                || own.starts_with("<svg")
+                || own.starts_with("<p>") =>
+        {
             shape.clone()
         }
         Value::String(_) => text.into(),

@@ -1,7 +1,7 @@
 //! The parts of a run that a page reads are those of the whole.
 
 use crate::{
-    StepSelection, StoreReader,
+    StepOrder, StepRow, StepSelection, StoreReader,
     tests::fixture::{answered, attempt, ended, first, name, new_run, open, run_id, started, story},
 };
 use wf_core::machine::{AttemptUsage, EventKind, StepState, TaskId};
@@ -39,7 +39,8 @@ fn pages_of_tasks_make_up_the_run() {
             let expected: Vec<_> = all.iter().filter(|row| wanted(row.state)).cloned().collect();
             let mut found = Vec::new();
             for offset in (0..all.len() + 2).step_by(2) {
-                let selection = StepSelection { states: states.clone(), offset, limit: 2 };
+                let selection =
+                    StepSelection { states: states.clone(), offset, limit: 2, order: StepOrder::Start };
                 let page = reader.steps().page(&run_id(1), &selection).unwrap();
                 assert_eq!(page.states.values().sum::<usize>(), all.len());
                 for (state, count) in page.states {
@@ -48,6 +49,18 @@ fn pages_of_tasks_make_up_the_run() {
                 found.extend(page.steps);
             }
             assert_eq!(found, expected, "{states:?}");
+        }
+        let longest = StepSelection { limit: 9, order: StepOrder::Duration, ..StepSelection::default() };
+        let took: Vec<_> = reader.steps().page(&run_id(1), &longest).unwrap().steps;
+        let took: Vec<_> = took.iter().map(|row| row.started.zip(row.ended)).collect();
+        let took: Vec<_> = took.into_iter().map(|times| times.map(|(from, to)| to.since(from))).collect();
+        assert!(took.is_sorted_by(|one, other| one >= other), "{took:?}");
+        for group in reader.steps().item_groups(&run_id(1)).unwrap() {
+            let items = reader.steps().items(&run_id(1), &group.step, Some(group.state), 100).unwrap();
+            let own =
+                |row: &&StepRow| row.step == group.step && row.item.is_some() && row.state == group.state;
+            assert_eq!(items.iter().collect::<Vec<_>>(), all.iter().filter(own).collect::<Vec<_>>());
+            assert_eq!(items.len(), group.count);
         }
         let times: Vec<_> =
             reader.steps().times(&run_id(1)).unwrap().into_iter().map(|row| row.step).collect();
@@ -67,6 +80,9 @@ fn the_rows_of_a_task_are_those_of_the_run() {
             (reader.attempts().of_run(&run).unwrap(), reader.checks().of_run(&run).unwrap());
         let artifacts = reader.artifacts().of_run(&run).unwrap();
         assert_eq!(reader.attempts().count(&run).unwrap(), attempts.len() as u64);
+        let tasks = checks.iter().filter_map(|row| Some(TaskId { step: row.step.clone()?, item: row.item }));
+        let own: Vec<_> = checks.iter().filter(|row| row.step.is_some()).cloned().collect();
+        assert_eq!(reader.checks().of_tasks(&run, &tasks.collect()).unwrap(), own);
         assert!(!artifacts.is_empty() && checks.iter().any(|row| row.step.is_some()));
         for row in steps {
             let task = TaskId { step: row.step.clone(), item: row.item };

@@ -5,7 +5,8 @@ use std::{
 
 use serde::Serialize;
 
-use super::run::shown_state;
+use super::view::{RunScope, shown_state};
+use crate::CommandError;
 use wf_base::name::Name;
 use wf_core::machine::{ChildId, Round};
 use wf_model::{
@@ -14,7 +15,7 @@ use wf_model::{
 };
 use wf_report::{
     draw::{FoldedSketch, PlanSketch, critical_path, fold, page_svg},
-    record::{RunLifecycle, RunRecord},
+    record::RunRecord,
 };
 use wf_store::StepTimes;
 
@@ -41,22 +42,34 @@ pub struct RunGraph {
     pub critical_ms: u64,
 }
 
-/// Draws a run; of a large plan, steps following each other are one box, except in the group `open`.
-pub(super) fn run_graph(
-    plan: &Plan,
-    record: &RunRecord,
-    times: &[StepTimes],
-    open: Option<usize>,
-) -> RunGraph {
+/// Draws a run; of a large plan, steps following each other are one box, except in the group `open`. `None`: its plan is
+/// not read.
+pub(super) fn graph_of(scope: &RunScope<'_>, open: Option<usize>) -> Result<Option<RunGraph>, CommandError> {
+    let Some(plan) = scope.plan else {
+        return Ok(None);
+    };
+    let times = scope.store().steps().times(scope.run)?;
+    Ok(Some(run_graph(scope, plan, &times, open)))
+}
+
+/// Returns the time that each step of a plan took.
+pub(super) fn times_of(plan: &Plan, times: &[StepTimes]) -> Vec<Duration> {
     let rows: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
-    let is_waiting = record.life == RunLifecycle::Waiting;
-    let took: Vec<Duration> = plan
-        .steps()
-        .iter()
-        .map(|step| rows.get(step.id.as_str()).and_then(|row| time_of(row)).unwrap_or_default())
-        .collect();
+    let time = |id: &Name| rows.get(id.as_str()).and_then(|row| time_of(row)).unwrap_or_default();
+    plan.steps().iter().map(|step| time(&step.id)).collect()
+}
+
+/// Returns the chain of steps that took longest together.
+pub(super) fn critical_steps(plan: &Plan, took: &[Duration]) -> Vec<usize> {
     let needs = plan.steps().iter().map(|step| step.depends_on.iter().map(|ix| ix.index()).collect());
-    let critical = critical_path(&StepGraph::new(needs.collect()), &took);
+    critical_path(&StepGraph::new(needs.collect()), took)
+}
+
+fn run_graph(scope: &RunScope<'_>, plan: &Plan, times: &[StepTimes], open: Option<usize>) -> RunGraph {
+    let rows: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
+    let (record, is_waiting) = (scope.record, scope.is_waiting());
+    let took = times_of(plan, times);
+    let critical = critical_steps(plan, &took);
     let in_chain: BTreeSet<usize> = critical.iter().copied().collect();
     let run = &record.run.id;
     let (nested, marks) = (nested_runs(record), round_marks(&record.decisions.rounds));

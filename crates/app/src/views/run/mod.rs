@@ -1,0 +1,24 @@
+//! The views of a run: what is above all its tabs, and what the chosen one shows.
+//!
+//! A run may have 25,000 steps, so nothing is read for a tab that is not shown. `timeline`, `graph`, `steps`, `files` and
+//! `about` have the tabs; `failure` has what a person looks for first, and `task` the page of a step.
+//!
+//! **Invariant:** the content of a tab is in one field of [`RunView`], or in the record for what `wf show` has too.
+
+mod about;
+mod failure;
+mod files;
+mod graph;
+mod steps;
+mod task;
+mod timeline;
+mod view;
+
+pub use about::{RunAbout, RunSource};
+pub use failure::{FailureGroup, FailureTask, RunFailures};
+pub use files::{FileRow, FileText, RunFileList, file_text};
+pub use graph::RunGraph;
+pub use steps::{RunSteps, UnbegunStep};
+pub use task::{TaskView, task_view};
+pub use timeline::TimelineView;
+pub use view::{RunSelection, RunTab, RunView, run_view};

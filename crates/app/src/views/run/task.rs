@@ -1,0 +1,67 @@
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    CommandError,
+    state::{reader::StateReader, record::load_record_head},
+    views::log::{LogTailView, log_tail},
+};
+use wf_base::name::RunId;
+use wf_core::machine::{Attempt, ChildId, TaskId};
+use wf_report::record::{GapTrajectory, NestedRunRecord, RunRecord};
+
+/// A task of a run: all that was done for it.
+#[derive(Debug, Serialize)]
+pub struct TaskView {
+    /// The run as `wf show --json` has it, with this task and its attempts and checks alone.
+    pub record: Value,
+    /// The task, as it is shown to people.
+    pub name: String,
+    /// The task, as an address names it.
+    pub address: String,
+    /// The end of the output of each attempt.
+    pub logs: Vec<LogTailView>,
+    /// The runs nested in it, as `wf runs --json` has them.
+    pub nested: Vec<Value>,
+}
+
+/// Returns a task of a run, by its step and the number of its item: `probe[2]`; `None` if there is none.
+pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option<TaskView>, CommandError> {
+    let Ok(place) = name.parse::<TaskId>() else {
+        return Ok(None);
+    };
+    let store = reader.store();
+    let Some(step) = store.steps().find(run, &place)? else {
+        return Ok(None);
+    };
+    let mut record = load_record_head(reader, run)?;
+    record.steps = vec![step];
+    let mut record = record.with_waiting_tasks();
+    record.attempts = store.attempts().of_task(run, &place)?;
+    record.checks = store.checks().of_task(run, &place)?;
+    record.gaps = GapTrajectory::of_checks(&record.checks);
+    record.artifacts = store.artifacts().of_task(run, &place)?;
+    record.agents.retain(|calls| calls.attempt.task_id == place);
+    let attempts = record.attempts.iter().map(|row| Attempt { task_id: place.clone(), attempt: row.attempt });
+    let logs = attempts.map(|attempt| log_tail(store, run, &attempt)).collect::<Result<_, _>>()?;
+    let name = record.task_display_name(&place);
+    let own = |nested: &NestedRunRecord| {
+        nested.attempt.parse::<ChildId>().map_or_else(
+            |_| nested.attempt.rsplit_once('#').is_some_and(|(above, _)| above == place.to_string()),
+            |child| child.attempt.task_id == place,
+        )
+    };
+    record.nested.retain(own);
+    let nested = nested_rows(&record);
+    record.nested.clear();
+    Ok(Some(TaskView { record: record.document(), name, address: place.to_string(), logs, nested }))
+}
+
+/// Returns the rows of the runs nested in a run.
+pub(super) fn nested_rows(record: &RunRecord) -> Vec<Value> {
+    let rows = record.nested.iter().map(|nested| {
+        let mut document = nested.record.document();
+        json!({"attempt": nested.attempt, "run": document.get_mut("run").map(Value::take)})
+    });
+    rows.collect()
+}

@@ -80,7 +80,7 @@ impl ProseWriter {
                 self.html.push_str("<tr>");
             }
             Tag::TableCell => self.html.push_str(if self.is_in_head { "<th>" } else { "<td>" }),
-            other => self.html.push_str(&element(&other.to_end(), "<")),
+            other => self.html.push_str(&element(other.to_end(), "<")),
         }
     }
 
@@ -97,7 +97,7 @@ impl ProseWriter {
             }
             TagEnd::TableCell => self.html.push_str(if self.is_in_head { "</th>" } else { "</td>" }),
             TagEnd::CodeBlock => self.html.push_str("</code></pre>\n"),
-            other => self.html.push_str(&element(&other, "</")),
+            other => self.html.push_str(&element(other, "</")),
         }
     }
 
@@ -113,7 +113,7 @@ impl ProseWriter {
 }
 
 /// Returns the tag of a part, which begins with `<` or `</`; nothing for one without an element of its own.
-fn element(part: &TagEnd, begin: &str) -> String {
+fn element(part: TagEnd, begin: &str) -> String {
     let name = match part {
         TagEnd::Paragraph => "p",
         TagEnd::BlockQuote(_) => "blockquote",

@@ -2,7 +2,10 @@
 //!
 //! A file is another's: its text is shown escaped and only if it is text, and everything else is saved, never shown.
 
-use std::{collections::BTreeMap, io::Read as _};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    io::Read as _,
+};
 
 use serde::Serialize;
 
@@ -68,9 +71,9 @@ pub(super) fn files(scope: &RunScope<'_>) -> Result<RunFileList, CommandError> {
     let mut tasks: BTreeMap<TaskId, Option<StepRow>> = BTreeMap::new();
     for row in &page.artifacts {
         let task_id = TaskId { step: row.step.clone(), item: row.item };
-        if !tasks.contains_key(&task_id) {
-            let found = store.steps().find(scope.run, &task_id)?;
-            tasks.insert(task_id, found);
+        if let Entry::Vacant(place) = tasks.entry(task_id) {
+            let found = store.steps().find(scope.run, place.key())?;
+            place.insert(found);
         }
     }
     let rows = page.artifacts.iter().map(|row| {

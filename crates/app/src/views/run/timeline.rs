@@ -18,6 +18,7 @@ use wf_base::{
     units::plural,
 };
 use wf_core::machine::{CheckRuling, Event, EventKind, StepState, TaskId};
+use wf_model::{Plan, Step};
 use wf_report::{
     draw::{
         BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRow, choose_rows,
@@ -112,8 +113,8 @@ fn ready_times(scope: &RunScope<'_>, times: &[StepTimes]) -> BTreeMap<Name, Mome
     let ends: BTreeMap<&Name, Moment> =
         times.iter().filter_map(|row| Some((&row.step, row.ended?))).collect();
     let begun = scope.record.run.created;
-    let steps = scope.plan.map(|plan| plan.steps()).unwrap_or_default();
-    let ready = |step: &wf_model::Step| {
+    let steps = scope.plan.map(Plan::steps).unwrap_or_default();
+    let ready = |step: &Step| {
         let needed = step.depends_on.iter().filter_map(|at| steps.get(at.index()));
         let ends: Option<Vec<Moment>> = needed.map(|needed| ends.get(&needed.id).copied()).collect();
         Some((step.id.clone(), ends?.into_iter().max().unwrap_or(begun)))
@@ -133,7 +134,7 @@ fn waits_of(events: &[Event]) -> BTreeMap<TaskId, Vec<WaitSpan>> {
                     from: event.at,
                     until: None,
                     text: format!("lock {lock}"),
-                })
+                });
             }
             EventKind::ApprovalRequested(request) => {
                 if let Some(task_id) = &request.task_id {
@@ -353,6 +354,8 @@ impl TimelineSources<'_> {
         }
         for span in spans {
             let next = attempts.iter().map(|attempt| attempt.started).find(|started| *started >= span.from);
+            // An attempt may begin before people answer, but not before it has its locks.
+            let next = next.filter(|_| span.kind == BarKind::Queued);
             let until = span.until.or(next).or(self.scope.record.run.ended);
             let (state, text) = (String::new(), span.text.clone());
             row.bars.push(TimelineBar { kind: span.kind, from: span.from, until, state, text });

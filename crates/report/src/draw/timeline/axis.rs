@@ -73,11 +73,6 @@ impl TimeAxis {
         NAMES + BARS * share.clamp(0.0, 1.0)
     }
 
-    /// Returns the place of its end.
-    pub fn end(&self) -> f64 {
-        NAMES + BARS
-    }
-
     /// Returns the ticks, each with its distance from the beginning.
     pub fn ticks(&self) -> Vec<Duration> {
         let length = u64::try_from(self.length.as_millis()).unwrap_or(u64::MAX);

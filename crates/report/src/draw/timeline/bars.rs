@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::{
     super::svg::escape,
     axis::TimeAxis,
-    picture::{BarKind, CheckMark, ROW, TimelineBar, TimelineRow},
+    picture::{BARS, BarKind, CheckMark, NAMES, ROW, TimelineBar, TimelineRow},
 };
 use wf_base::units::{elapsed, moment};
 
@@ -41,7 +41,7 @@ pub(super) fn row_bars(row: &TimelineRow, axis: &TimeAxis, top: f64) -> String {
 
 /// Returns the place where a bar ends.
 fn bar_end(bar: &TimelineBar, axis: &TimeAxis) -> f64 {
-    bar.until.map_or_else(|| axis.end(), |until| axis.x(until.max(bar.from)))
+    bar.until.map_or(NAMES + BARS, |until| axis.x(until.max(bar.from)))
 }
 
 fn drawn_bar(row: &TimelineRow, bar: &TimelineBar, axis: &TimeAxis, top: f64) -> String {

@@ -39,6 +39,7 @@ fn home_says_what_waits_and_what_is_wrong_now() {
     pages.shows("/", &["<span>Inbox</span><span class=\"count\">1</span>"]);
     pages.shows(&format!("/inbox/{asked}/1"), &["Publish it?", "aria-current=\"page\""]);
 
+    pages.shows(&format!("/runs/{failed}"), &["Run again…", &format!("/start?from={failed}")]);
     let view = pages.view("/");
     assert_eq!(view["failures"][0]["failed_step"], "test");
     assert_eq!(pages.view(&format!("/runs/{failed}"))["record"]["run"]["state"], "failed");

@@ -10,8 +10,8 @@ use wf_app::{
     run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
-        RunPage, RunQuery, RunSelection, RunView, find_run, run_before, run_diff_of, run_page, run_reader,
-        run_view, state_reader, task_view,
+        RunPage, RunQuery, RunSelection, RunView, find_run, plan_page_of_run, run_before, run_diff_of,
+        run_page, run_reader, run_view, state_reader, task_view,
     },
 };
 use wf_base::name::RunId;
@@ -41,11 +41,14 @@ struct OperatedRun {
     #[serde(flatten)]
     shown: RunView,
     may_operate: bool,
+    may_start: bool,
+    /// The address of the page of its plan; `None`: the file is gone, or it is part of a goal or of another run.
+    plan_page: Option<String>,
 }
 
 pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TabQuery>) -> Response {
     let now = visit.site.host().now();
-    let may_operate = visit.may_operate();
+    let (may_operate, may_start) = (visit.may_operate(), visit.may_start());
     visit
         .show("run.html", move |caller| {
             let Some((reader, run)) = run_reader(caller, &run)? else {
@@ -53,9 +56,18 @@ pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Que
             };
             let TabQuery { tab, state, sort, page, open } = &query;
             let selection = RunSelection::of(tab, state, sort, *page, *open);
-            Ok(Some(OperatedRun { shown: run_view(&reader, &run, selection, now)?, may_operate }))
+            let shown = run_view(&reader, &run, selection, now)?;
+            let plan_page = plan_page(caller, &shown.record["run"]);
+            Ok(Some(OperatedRun { shown, may_operate, may_start, plan_page }))
         })
         .await
+}
+
+/// Returns the address of the page of a run's plan, if people start it.
+fn plan_page(caller: &PageCaller, run: &Value) -> Option<String> {
+    let (path, plan) = (run["path"].as_str()?, run["plan"].as_str()?);
+    let is_part = !run["goal"].is_null() || !run["parent"].is_null();
+    if is_part { None } else { plan_page_of_run(caller, path, plan) }
 }
 
 /// Undoes a run, and leads to the run that does it.

@@ -103,7 +103,7 @@ pub(crate) async fn start(
         Ok(Some(Ok(run))) => respond::done(&visit.site, Ok(format!("/runs/{run}"))),
         Ok(Some(Err(error))) => {
             let page = visit.show("plan_start.html", move |caller| {
-                let shown = refilled_form(caller, &plan, sent, &error)?;
+                let shown = refilled_form(caller, &plan, &sent, &error)?;
                 Ok(shown.map(|shown| StartForm { shown, may_start: true }))
             });
             let mut page = page.await;

@@ -113,9 +113,8 @@ pub(super) fn read_fields(params: &[PlanParam], texts: BTreeMap<String, String>)
         let kind = ParamField::of(param, None).kind;
         let text = texts.get(param.name.as_str()).map(|text| text.replace("\r\n", "\n"));
         let value = match (kind, text) {
-            (FieldKind::Secret, _) => None,
             (FieldKind::Checkbox, text) => Some(Value::Bool(text.is_some_and(|text| text != "false"))),
-            (_, None) => None,
+            (FieldKind::Secret, _) | (_, None) => None,
             (FieldKind::Text | FieldKind::Lines, Some(text)) if text.is_empty() => {
                 param.default.as_ref().map(|_| Value::String(text))
             }
@@ -167,7 +166,7 @@ fn is_long(schema: &ValueSchema) -> bool {
 
 /// True if a text is shown as it is: characters that hide are marked elsewhere, and a mark would come back.
 fn is_plain_line(text: &str) -> bool {
-    !text.contains('\n') && untrusted(text).block().to_string() == text
+    !text.contains('\n') && untrusted(text).block() == text
 }
 
 fn step_of(schema: &ValueSchema) -> String {
@@ -186,12 +185,11 @@ fn whole_pattern(pattern: &str) -> Option<String> {
     let mut depth = 0_usize;
     for letter in pattern.chars() {
         match letter {
-            '[' if depth > 0 => return None,
+            '[' | '(' | ')' | '{' | '}' | '|' if depth > 0 => return None,
             '[' => depth = 1,
             ']' if previous == '-' => return None,
             ']' => depth = 0,
             '-' if depth > 0 && !previous.is_alphanumeric() => return None,
-            '(' | ')' | '{' | '}' | '|' if depth > 0 => return None,
             _ if !plain(letter) => return None,
             _ => {}
         }

@@ -72,7 +72,7 @@ pub struct SentForm {
 /// Returns the form of a plan, with the parameters of the run whose id begins with `from`, or else their defaults;
 /// `None` if there is no such plan.
 pub fn plan_form(caller: &dyn Caller, address: &str, from: &str) -> Result<Option<PlanForm>, CommandError> {
-    let Some(mut form) = empty_form(caller, address)? else {
+    let Some(mut form) = empty_form(caller, address) else {
         return Ok(None);
     };
     let Ok(loaded) = load(caller, &form.path) else {
@@ -121,7 +121,7 @@ pub fn sent_request(
 pub fn refilled_form(
     caller: &dyn Caller,
     address: &str,
-    sent: SentForm,
+    sent: &SentForm,
     error: &PlanStartError,
 ) -> Result<Option<PlanForm>, CommandError> {
     let Some(mut form) = plan_form(caller, address, "")? else {
@@ -164,13 +164,13 @@ pub fn plan_page_of_run(caller: &dyn Caller, path: &str, plan: &str) -> Option<S
 }
 
 /// Returns the form of a plan without its fields; `None` if there is no such plan.
-fn empty_form(caller: &dyn Caller, address: &str) -> Result<Option<PlanForm>, CommandError> {
+fn empty_form(caller: &dyn Caller, address: &str) -> Option<PlanForm> {
     let Some(AddressedPlan { summary, address }) =
         find_plan(&list_specs(&caller.host().workspace()), address)
     else {
-        return Ok(None);
+        return None;
     };
-    Ok(Some(PlanForm {
+    Some(PlanForm {
         title: summary.title.or(summary.id).unwrap_or_else(|| summary.path.clone()),
         address,
         problem: summary.first_error,
@@ -186,7 +186,7 @@ fn empty_form(caller: &dyn Caller, address: &str) -> Result<Option<PlanForm>, Co
         refusal: None,
         command: caller.action_words(&UserAction::RunFile(summary.path.clone())),
         path: summary.path,
-    }))
+    })
 }
 
 impl PlanForm {
@@ -204,7 +204,9 @@ impl PlanForm {
         let mut steps = Forecast::from_plan(&loaded.plan, &loaded.path, given).steps;
         steps.truncate(MAX_STEPS);
         // What is typed decides which steps are skipped.
-        steps.iter_mut().for_each(|step| step.skipped = None);
+        for step in &mut steps {
+            step.skipped = None;
+        }
         self.steps = steps;
         Ok(())
     }

@@ -128,7 +128,6 @@ pub use views::{
         StepSelection, StepTable, StepTimes,
     },
     view::{
-        ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, RunTally,
-        StepRow,
+        ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, StepRow,
     },
 };

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::{
-    column::{JsonColumn, MomentColumn, RowColumns, WordColumn, integer},
+    column::{JsonColumn, MomentColumn, RowColumns, integer},
     db::reader::StoreReader,
     error::StoreError,
     events::run_end::RunEndLog,
@@ -15,7 +15,7 @@ use crate::{
     views::{
         rows,
         summary::pruned_row,
-        view::{PlanOutcomeCount, RunFilter, RunRow, RunState, RunTally},
+        view::{PlanOutcomeCount, RunFilter, RunRow, RunState},
     },
 };
 use wf_base::{
@@ -75,12 +75,15 @@ impl RunTable<&StoreReader> {
             "SELECT {} FROM runs
              WHERE (?1 OR outcome IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 OR parent IS NULL)
                  AND (?5 IS NULL OR session = ?5) AND (NOT ?7 OR config ->> '$.goal' IS NOT 'look')
+                 AND (?8 IS NULL OR created >= ?8)
              ORDER BY key DESC LIMIT ?6",
             rows::RUN
         );
         let plan = filter.plan.as_ref().map(PlanId::as_str);
         let session = filter.session.as_ref().map(SessionName::as_str);
-        let values = (any_state, outcome, plan, filter.nested, session, integer(limit), filter.no_checks);
+        let since = filter.since.map(MomentColumn);
+        let values =
+            (any_state, outcome, plan, filter.nested, session, integer(limit), filter.no_checks, since);
         let mut run_rows: Vec<RunRow> = self.0.all(&sql, values, rows::run)?;
         if self.follow_log(&mut run_rows)? {
             run_rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
@@ -141,21 +144,6 @@ impl RunTable<&StoreReader> {
         let run_rows: Vec<RunRow> =
             self.0.all(&sql, (&text, format!("%{text}%"), integer(limit)), rows::run)?;
         run_rows.into_iter().map(|row| self.with_idle(row)).collect()
-    }
-
-    /// Returns the number of the runs that began since an instant, by parts of a length in milliseconds.
-    pub fn tallies(self, since: Moment, part_ms: i64) -> Result<Vec<RunTally>, StoreError> {
-        self.0.fold_all()?;
-        let sql =
-            "SELECT (created - ?1) / ?2 AS part, outcome, config ->> '$.goal' IS NOT NULL, count(*) FROM runs
-                   WHERE created >= ?1 AND parent IS NULL GROUP BY 1, 2, 3";
-        self.0.all(sql, (MomentColumn(since), part_ms.max(1)), |row| {
-            let outcome: Option<WordColumn<RunOutcome>> = row.get(1)?;
-            let state = outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0));
-            let part = usize::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
-            let count = row.get::<_, i64>(3)?.unsigned_abs();
-            Ok(RunTally { part, state, has_goal: row.get(2)?, count })
-        })
     }
 
     pub fn get(self, run: &RunId) -> Result<RunRow, StoreError> {

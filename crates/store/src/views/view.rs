@@ -92,17 +92,6 @@ pub enum RunState {
     Ended(RunOutcome),
 }
 
-/// The number of runs that began in a part of a time, with the same outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunTally {
-    /// The part, from 0.
-    pub part: usize,
-    pub state: RunState,
-    /// True if they are parts of the reconciliations of goals.
-    pub has_goal: bool,
-    pub count: u64,
-}
-
 /// A step, or an item of a repeated step, as the store shows it. Only steps with an event have a
 /// row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -203,4 +192,6 @@ pub struct RunFilter {
     pub nested: bool,
     /// Without the checks of goals.
     pub no_checks: bool,
+    /// Only runs that were recorded since then.
+    pub since: Option<Moment>,
 }

@@ -1,4 +1,6 @@
-//! Where a person enters: the `totals` that each page has in its frame, the home `page`, and the `search` over all pages.
+//! The entrance of a workspace: its home `page`, the `totals` in the frame of each page, and the `search` over all pages.
+//!
+//! Start at `page`: it says what needs people and what is wrong, from the same rows as the lists of runs and goals.
 
 mod page;
 mod search;

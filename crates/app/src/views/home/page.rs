@@ -18,7 +18,7 @@ use wf_report::{
     draw::{StripColumn, day_strip},
     record::RunLifecycle,
 };
-use wf_store::{RunFilter, RunOwner, RunRow, RunState, RunTally};
+use wf_store::{RunFilter, RunOwner, RunRow, RunState};
 
 /// The latest runs of the page, and those among which a failure is looked for.
 const LATEST_RUNS: usize = 8;
@@ -30,8 +30,11 @@ const FAILURE_TIME: Duration = Duration::from_hours(24 * 7);
 /// The most failures, and the most times to come.
 const MAX_ROWS: usize = 5;
 
+/// The most runs of a day that are counted.
+const MAX_DAY_RUNS: usize = 1_000;
+
 /// The parts of a day, and the length of each in milliseconds.
-const DAY_PARTS: usize = 96;
+const DAY_PARTS: i64 = 96;
 const PART_MS: i64 = 15 * 60 * 1000;
 
 /// The home page of a workspace.
@@ -73,6 +76,8 @@ pub struct DayStrip {
     /// The numbers of runs, and of those that failed.
     pub total: u64,
     pub failed: u64,
+    /// True if only the latest runs of the day are counted.
+    pub is_cut: bool,
 }
 
 /// The next time of a goal.
@@ -118,8 +123,9 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
         .filter(is_running)
         .map(|(row, owner)| run_progress(reader, row, *owner))
         .collect::<Result<_, _>>()?;
-    let since = Moment::from_millis((now.millis() / PART_MS + 1) * PART_MS - PART_MS * DAY_PARTS as i64);
-    view.day = day_strips(since, &reader.store().runs().tallies(since, PART_MS)?);
+    let since = Moment::from_millis((now.millis() / PART_MS + 1 - DAY_PARTS) * PART_MS);
+    let of_day = RunFilter { since: Some(since), ..RunFilter::default() };
+    view.day = day_strips(since, &reader.store().runs().list(MAX_DAY_RUNS, &of_day)?);
     Ok(view)
 }
 
@@ -158,35 +164,41 @@ fn run_progress(
 }
 
 /// Returns a strip of the runs of people and jobs, and one of those of goals, as far as there are any.
-fn day_strips(since: Moment, tallies: &[RunTally]) -> Vec<DayStrip> {
+fn day_strips(since: Moment, rows: &[RunRow]) -> Vec<DayStrip> {
     let strip = |label: &'static str, has_goal: bool| {
         let mut columns: Vec<(String, StripColumn)> =
             (0..DAY_PARTS).map(|part| (part_name(since, part), StripColumn::default())).collect();
         let (mut total, mut failed) = (0, 0);
-        for tally in tallies.iter().filter(|tally| tally.has_goal == has_goal) {
-            let Some((_, column)) = columns.get_mut(tally.part) else {
+        for row in rows.iter().filter(|row| row.goal.is_some() == has_goal) {
+            let part = (row.created.millis() - since.millis()) / PART_MS;
+            let Some((_, column)) = usize::try_from(part).ok().and_then(|part| columns.get_mut(part)) else {
                 continue;
             };
-            total += tally.count;
-            match tally.state {
-                RunState::Ended(RunOutcome::Succeeded) => column.succeeded += tally.count,
+            total += 1;
+            match row.state {
+                RunState::Ended(RunOutcome::Succeeded) => column.succeeded += 1,
                 RunState::Ended(RunOutcome::Failed) => {
-                    column.failed += tally.count;
-                    failed += tally.count;
+                    column.failed += 1;
+                    failed += 1;
                 }
-                RunState::Ended(_) => column.cancelled += tally.count,
-                RunState::Running => column.running += tally.count,
+                RunState::Ended(_) => column.cancelled += 1,
+                RunState::Running => column.running += 1,
             }
         }
-        Some(DayStrip { label, svg: day_strip(label, &columns)?, total, failed })
+        Some(DayStrip {
+            label,
+            svg: day_strip(label, &columns)?,
+            total,
+            failed,
+            is_cut: rows.len() == MAX_DAY_RUNS,
+        })
     };
     [strip("Runs of people and jobs", false), strip("Runs of goals", true)].into_iter().flatten().collect()
 }
 
 /// Returns the name of a part of a day: when it begins, in UTC.
-fn part_name(since: Moment, part: usize) -> String {
-    let at =
-        since.after(Duration::from_millis(PART_MS.unsigned_abs()) * u32::try_from(part).unwrap_or_default());
+fn part_name(since: Moment, part: i64) -> String {
+    let at = Moment::from_millis(since.millis() + part * PART_MS);
     format!("{} UTC", wf_base::units::moment(at))
 }
 

@@ -22,10 +22,7 @@ use wf_base::{
     name::{AmbiguousRunError, PlanId, RunId, SessionName},
     time::Moment,
 };
-use wf_core::{
-    machine::{RunOutcome, Standing},
-    undo::UndoRun,
-};
+use wf_core::{machine::Standing, undo::UndoRun};
 
 /// An error in finding a run by the text naming it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

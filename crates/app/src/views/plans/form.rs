@@ -165,11 +165,7 @@ pub fn plan_page_of_run(caller: &dyn Caller, path: &str, plan: &str) -> Option<S
 
 /// Returns the form of a plan without its fields; `None` if there is no such plan.
 fn empty_form(caller: &dyn Caller, address: &str) -> Option<PlanForm> {
-    let Some(AddressedPlan { summary, address }) =
-        find_plan(&list_specs(&caller.host().workspace()), address)
-    else {
-        return None;
-    };
+    let AddressedPlan { summary, address } = find_plan(&list_specs(&caller.host().workspace()), address)?;
     Some(PlanForm {
         title: summary.title.or(summary.id).unwrap_or_else(|| summary.path.clone()),
         address,

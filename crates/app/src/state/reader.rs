@@ -1,15 +1,20 @@
 use std::sync::Arc;
 
-use crate::{Caller, CommandError, Workspace, connections::waiting_secrets, specs::load::PlanCache};
+use crate::{
+    Caller, CommandError, Workspace, connections::waiting_secrets, specs::load::PlanCache,
+    views::LogIndexCache,
+};
 use wf_base::name::RunId;
 use wf_model::Plan;
 use wf_store::{FindError, ReaderPool, StoreReader, ViewReader, allow_no_state};
 
-/// The things the views of one server have in common: open readers of the state, and plans read before.
+/// The things the views of one server have in common: open readers of the state, plans read before, and the
+/// indexes of logs.
 #[derive(Clone, Debug, Default)]
 pub struct ViewResources {
     readers: ReaderPool,
     plans: Arc<PlanCache>,
+    log_indexes: LogIndexCache,
 }
 
 /// The state of a workspace, opened to be read by views and commands. A page reads it as of one instant.
@@ -17,6 +22,7 @@ pub struct ViewResources {
 pub struct StateReader {
     source: ReaderSource,
     plans: Arc<PlanCache>,
+    log_indexes: LogIndexCache,
 }
 
 /// The reader of the store: its own, or one of a server, which stays open.
@@ -69,7 +75,11 @@ impl StateReader {
     }
 
     fn own(reader: StoreReader) -> Self {
-        Self { source: ReaderSource::Own(Box::new(reader)), plans: Arc::default() }
+        Self {
+            source: ReaderSource::Own(Box::new(reader)),
+            plans: Arc::default(),
+            log_indexes: LogIndexCache::default(),
+        }
     }
 
     /// Returns the reader of the store.
@@ -93,6 +103,11 @@ impl StateReader {
         }
     }
 
+    /// Returns the indexes of logs that were read before.
+    pub(crate) fn log_indexes(&self) -> &LogIndexCache {
+        &self.log_indexes
+    }
+
     /// Returns the recorded plan of a run; `None` if it is not a valid plan any more.
     pub(crate) fn plan(&self, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
         self.plans.plan(self.store(), run)
@@ -101,22 +116,24 @@ impl StateReader {
 
 /// Opens the state for a view; `None` if there is none yet.
 pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandError> {
-    let ViewResources { readers, plans } = caller.view_resources();
+    let ViewResources { readers, plans, log_indexes } = caller.view_resources();
     let reader = allow_no_state(readers.view(&caller.host().workspace().state))?;
-    Ok(reader.map(|reader| StateReader { source: ReaderSource::Pooled(reader), plans }))
+    Ok(reader.map(|reader| StateReader { source: ReaderSource::Pooled(reader), plans, log_indexes }))
 }
 
 /// Opens the state for the pages of the run in an address, from the log where the tables hold something else;
 /// `None` if there is no such run, or more than one.
 pub fn run_reader(caller: &dyn Caller, prefix: &str) -> Result<Option<(StateReader, RunId)>, CommandError> {
-    let Some(StateReader { source: ReaderSource::Pooled(reader), plans }) = state_reader(caller)? else {
+    let Some(StateReader { source: ReaderSource::Pooled(reader), plans, log_indexes }) =
+        state_reader(caller)?
+    else {
         return Ok(None);
     };
     let Some(run) = find_in(&reader, prefix)? else {
         return Ok(None);
     };
     let source = ReaderSource::Pooled(reader.of_run(&run, MAX_COMPARED_EVENTS)?);
-    Ok(Some((StateReader { source, plans }, run)))
+    Ok(Some((StateReader { source, plans, log_indexes }, run)))
 }
 
 /// Returns the run in an address; `None` if there is no such run, or more than one.

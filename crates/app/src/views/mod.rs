@@ -45,7 +45,11 @@ pub use home::{
     home_view, search_view, workspace_totals,
 };
 pub use inbox::{InboxView, Notice, inbox_view, notices};
-pub use log::{LogFeed, LogPart, LogStart, LogTailView, log_feed};
+pub(crate) use log::LogIndexCache;
+pub use log::{
+    LineHit, LinePart, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart, LogPattern, LogStart,
+    LogTailView, log_feed, log_output,
+};
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
 pub use plans::{

@@ -40,6 +40,16 @@ impl LogCursor {
         self.identity == other.identity
     }
 
+    /// Returns the file and the offset in it.
+    pub(super) fn identity(&self) -> (FileIdentity, u64) {
+        self.identity
+    }
+
+    /// Reads bytes from any position on, and returns how many.
+    pub(super) fn read_at(&self, bytes: &mut [u8], position: u64) -> io::Result<usize> {
+        self.log.read_at(bytes, position)
+    }
+
     /// Returns the length of the file.
     pub(super) fn length(&self) -> io::Result<u64> {
         self.log.length()

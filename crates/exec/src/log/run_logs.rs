@@ -9,7 +9,9 @@ use std::{
 use wf_base::{digest::Sha256Digest, untrusted::UntrustedText};
 use wf_core::machine::{Attempt, LogDigest};
 
-use super::{LogChunks, LogFollower, archive::LogArchive, cursor::LogCursor, file::LogFile, reader, target};
+use super::{
+    LogBytes, LogChunks, LogFollower, archive::LogArchive, cursor::LogCursor, file::LogFile, reader, target,
+};
 
 /// The logs of one run: each in files of its own while the run goes on, all in one archive when it has ended.
 #[derive(Debug)]
@@ -27,6 +29,11 @@ impl RunLogs {
     /// with a dead writer, is read as far as it goes.
     pub fn read_chunks(&self, attempt: &Attempt) -> io::Result<LogChunks> {
         reader::read_chunks(self, &self.path(attempt))
+    }
+
+    /// Opens a log to be read from any place; an empty one if there is none.
+    pub fn bytes(&self, attempt: &Attempt) -> io::Result<LogBytes> {
+        LogBytes::open(self, &self.path(attempt))
     }
 
     /// Returns the last lines of a log, from its last 64 KiB, as text safe to print, without a final newline.

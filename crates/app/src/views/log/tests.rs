@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{LogFeed, LogStart, MAX_PART_BYTES};
+use super::{LogFeed, LogStart, feed::MAX_PART_BYTES};
 use wf_base::{
     name::{Name, RunId},
     redact::SecretMask,

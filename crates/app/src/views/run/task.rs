@@ -43,7 +43,7 @@ pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option
     record.artifacts = store.artifacts().of_task(run, &place)?;
     record.agents.retain(|calls| calls.attempt.task_id == place);
     let attempts = record.attempts.iter().map(|row| Attempt { task_id: place.clone(), attempt: row.attempt });
-    let logs = attempts.map(|attempt| log_tail(store, run, &attempt)).collect::<Result<_, _>>()?;
+    let logs = attempts.map(|attempt| log_tail(reader, run, attempt)).collect::<Result<_, _>>()?;
     let name = record.task_display_name(&place);
     let own = |nested: &NestedRunRecord| {
         nested.attempt.parse::<ChildId>().map_or_else(

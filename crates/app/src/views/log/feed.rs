@@ -1,41 +1,21 @@
+//! The output of an attempt for whoever follows it: one part after another, from any offset on.
+
 use std::{io, sync::Arc};
 
-use serde::Serialize;
-
-use super::{find_run, state_reader};
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    views::{StateReader, find_run, state_reader},
+};
 use wf_base::{name::RunId, untrusted::UntrustedText};
 use wf_core::machine::{Attempt, TaskId};
 use wf_exec::log::{LogChunk, LogFollower, RunLogs};
-use wf_store::{RunState, StoreReader};
-
-/// The most lines of a tail.
-const MAX_LINES: usize = 2_000;
+use wf_store::RunState;
 
 /// The most bytes of a part of a log, and of a line held back while it is incomplete.
-const MAX_PART_BYTES: usize = 64 * 1024;
+pub(super) const MAX_PART_BYTES: usize = 64 * 1024;
 
 /// The bytes before the end of a log for a reader without a place in it.
 const RECENT_BYTES: u64 = 64 * 1024;
-
-/// The end of the output of an attempt.
-#[derive(Debug, Serialize)]
-pub struct LogTailView {
-    pub attempt: u32,
-    /// Its last lines; empty if it wrote none.
-    pub text: String,
-}
-
-/// Returns the end of the output of an attempt.
-pub(super) fn log_tail(
-    reader: &StoreReader,
-    run: &RunId,
-    attempt: &Attempt,
-) -> Result<LogTailView, CommandError> {
-    let logs = RunLogs::new(reader.folder().run(run));
-    let text = logs.tail(attempt, MAX_LINES).map_err(|error| unreadable(&logs, attempt, &error))?;
-    Ok(LogTailView { attempt: attempt.attempt, text })
-}
 
 /// The place from which a log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,23 +80,45 @@ pub fn log_feed(
     attempt: u32,
     start: LogStart,
 ) -> Result<Option<LogFeed>, CommandError> {
-    let (Some(reader), Ok(task_id)) = (state_reader(caller)?, task.parse::<TaskId>()) else {
+    let Some(reader) = state_reader(caller)? else {
         return Ok(None);
     };
-    let Some(run) = find_run(&reader, run)? else {
+    let Some((run, attempt)) = find_attempt(&reader, run, task, attempt)? else {
         return Ok(None);
     };
-    let attempt = Attempt { task_id, attempt };
-    let reader = reader.store();
-    if reader.attempts().find(&run, &attempt)?.is_none() {
-        return Ok(None);
-    }
-    let logs = RunLogs::new(reader.folder().run(&run));
+    let logs = RunLogs::new(reader.store().folder().run(&run));
     LogFeed::open(run, attempt, logs, start).map(Some)
 }
 
+/// Returns the attempt that an address names; `None` if there is no such run or attempt.
+pub(super) fn find_attempt(
+    reader: &StateReader,
+    run: &str,
+    task: &str,
+    attempt: u32,
+) -> Result<Option<(RunId, Attempt)>, CommandError> {
+    let (Some(run), Ok(task_id)) = (find_run(reader, run)?, task.parse::<TaskId>()) else {
+        return Ok(None);
+    };
+    let attempt = Attempt { task_id, attempt };
+    let is_there = reader.store().attempts().find(&run, &attempt)?.is_some();
+    Ok(is_there.then_some((run, attempt)))
+}
+
+/// True if an attempt has ended, so that no more output can come than is there.
+pub(super) fn is_over(reader: &StateReader, run: &RunId, attempt: &Attempt) -> Result<bool, CommandError> {
+    let reader = reader.store();
+    let has_ended = reader.attempts().find(run, attempt)?.is_none_or(|row| row.ended.is_some());
+    Ok(has_ended || reader.runs().get(run)?.state != RunState::Running)
+}
+
 impl LogFeed {
-    fn open(run: RunId, attempt: Attempt, logs: Arc<RunLogs>, start: LogStart) -> Result<Self, CommandError> {
+    pub(super) fn open(
+        run: RunId,
+        attempt: Attempt,
+        logs: Arc<RunLogs>,
+        start: LogStart,
+    ) -> Result<Self, CommandError> {
         let skipped = match start {
             LogStart::Offset(offset) => offset,
             LogStart::Recent => {
@@ -142,10 +144,7 @@ impl LogFeed {
         let Some(reader) = state_reader(caller)? else {
             return Ok(true);
         };
-        let reader = reader.store();
-        let attempt = reader.attempts().find(&self.run, &self.attempt)?;
-        let has_ended = attempt.is_none_or(|row| row.ended.is_some());
-        Ok(has_ended || reader.runs().get(&self.run)?.state != RunState::Running)
+        is_over(&reader, &self.run, &self.attempt)
     }
 
     /// Returns the lines that came since the last call; `None` if there are none. `is_over` says that no more can come, so
@@ -215,10 +214,8 @@ impl LogFeed {
     }
 }
 
-fn unreadable(logs: &RunLogs, attempt: &Attempt, error: &io::Error) -> CommandError {
+/// Returns the error for a log that cannot be read.
+pub(super) fn unreadable(logs: &RunLogs, attempt: &Attempt, error: &io::Error) -> CommandError {
     let path = logs.path(attempt);
     CommandError::new(CliExitCode::State, format!("cannot read the log {}: {error}", path.display()))
 }
-
-#[cfg(test)]
-mod tests;

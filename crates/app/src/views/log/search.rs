@@ -1,0 +1,224 @@
+//! The lines of a log in which a text or an expression is found, as a terminal leaves them. An expression takes time in
+//! proportion to the log, whatever it is.
+
+use std::io;
+
+use regex::{RegexBuilder, bytes};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{LogOutput, lines::MAX_LINE_BYTES};
+use crate::CommandError;
+use wf_base::untrusted::UntrustedText;
+use wf_exec::log::LogBytes;
+
+/// The most hits of one answer.
+const MAX_HITS: usize = 500;
+
+/// The longest text or expression, in bytes.
+const MAX_PATTERN_BYTES: usize = 1_000;
+
+/// The largest compiled expression, in bytes.
+const MAX_REGEX_SIZE: usize = 1024 * 1024;
+
+/// The number of bytes looked through at once.
+const READ_BYTES: usize = 256 * 1024;
+
+/// The most bytes of a line looked through at once: a longer one is looked through in parts.
+const MAX_HELD_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most characters of a line that a list of hits shows.
+const MAX_EXCERPT: usize = 240;
+
+/// A text or an expression to search for. Upper and lower case are the same.
+#[derive(Debug)]
+pub struct LogPattern {
+    /// It for the bytes of a log.
+    byte_regex: bytes::Regex,
+    /// It for a line that is shown.
+    regex: regex::Regex,
+    /// True if it cannot reach beyond a line.
+    is_within_line: bool,
+}
+
+impl LogPattern {
+    /// Returns a pattern, or the reason why the text is none.
+    pub fn parse(text: &str, is_regex: bool) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("there is nothing to search for".to_owned());
+        }
+        if text.len() > MAX_PATTERN_BYTES {
+            return Err(format!("it is longer than {MAX_PATTERN_BYTES} bytes"));
+        }
+        let source = if is_regex { text.to_owned() } else { regex::escape(text) };
+        let reason = |error: &regex::Error| match error {
+            regex::Error::CompiledTooBig(_) => "the expression is too large".to_owned(),
+            // Its last line says what is wrong, and those before it where.
+            error => error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
+        };
+        let regex = RegexBuilder::new(&source).case_insensitive(true).size_limit(MAX_REGEX_SIZE).build();
+        let byte_regex =
+            bytes::RegexBuilder::new(&source).case_insensitive(true).size_limit(MAX_REGEX_SIZE).build();
+        Ok(Self {
+            regex: regex.map_err(|error| reason(&error))?,
+            byte_regex: byte_regex.map_err(|error| reason(&error))?,
+            is_within_line: !is_regex && !text.contains('\n'),
+        })
+    }
+}
+
+/// A line in which a pattern is found.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct LineHit {
+    /// Its number, from 1.
+    pub n: u64,
+    /// The place of the first occurrence in the shown line, counted as JavaScript counts; `None` if it is in what is not
+    /// shown.
+    pub at: Option<usize>,
+    /// Its length.
+    pub length: usize,
+    /// The beginning of the line.
+    pub excerpt: String,
+}
+
+/// The lines in which a pattern is found.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LogHits {
+    pub hits: Vec<LineHit>,
+    /// True if there may be more behind the last one.
+    pub more: bool,
+}
+
+impl LogHits {
+    /// Returns them as programs get them.
+    pub fn document(&self) -> Value {
+        let hits: Vec<Value> =
+            self.hits.iter().map(|hit| json!({"n": hit.n, "at": hit.at, "length": hit.length})).collect();
+        json!({"hits": hits, "more": self.more})
+    }
+}
+
+impl LogOutput {
+    /// Returns the first lines behind line `after` in which a pattern is found, at most `count`.
+    pub fn hits(&self, pattern: &LogPattern, after: u64, count: usize) -> Result<LogHits, CommandError> {
+        let (line, offset) = self.block_start(after);
+        let mut search =
+            LineSearch { pattern, after, most: count.clamp(1, MAX_HITS), line, found: LogHits::default() };
+        search.look_through(self.log_bytes(), offset).map_err(|error| self.unreadable(&error))?;
+        Ok(search.found)
+    }
+}
+
+/// A search on its way through a log.
+struct LineSearch<'a> {
+    pattern: &'a LogPattern,
+    /// The number of the last line in which nothing is searched.
+    after: u64,
+    most: usize,
+    /// The number of lines before those that are looked through.
+    line: u64,
+    found: LogHits,
+}
+
+impl LineSearch<'_> {
+    fn look_through(&mut self, log_bytes: &LogBytes, start: u64) -> io::Result<()> {
+        let mut position = start;
+        let mut held = Vec::with_capacity(2 * READ_BYTES);
+        loop {
+            let length = held.len();
+            held.resize(length + READ_BYTES, 0);
+            let count = log_bytes.read_at(held.get_mut(length..).unwrap_or_default(), position)?;
+            held.truncate(length + count);
+            position += count as u64;
+            let is_end = count == 0;
+            let end = memchr::memrchr(b'\n', &held).map(|at| at + 1);
+            let end = match end {
+                None if is_end || held.len() > MAX_HELD_BYTES => held.len(),
+                end => end.unwrap_or(0),
+            };
+            let end = if is_end { held.len() } else { end };
+            self.look_at(held.get(..end).unwrap_or_default());
+            if is_end || self.found.more {
+                return Ok(());
+            }
+            held.drain(..end);
+        }
+    }
+
+    /// Looks through whole lines.
+    fn look_at(&mut self, lines: &[u8]) {
+        let is_plain = memchr::memchr2(b'\x1b', b'\r', lines).is_none();
+        if !is_plain || !self.pattern.is_within_line {
+            return self.look_at_each(lines);
+        }
+        let mut at = 0;
+        while let Some(found) = lines.get(at..).and_then(|rest| self.pattern.byte_regex.find(rest)) {
+            let rest = lines.get(at..).unwrap_or_default();
+            let before = rest.get(..found.start()).unwrap_or_default();
+            self.line += memchr::memchr_iter(b'\n', before).count() as u64;
+            let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+            let length = memchr::memchr(b'\n', rest.get(start..).unwrap_or_default());
+            let end = length.map_or(rest.len(), |length| start + length);
+            self.hit(rest.get(start..end).unwrap_or_default());
+            if self.found.more {
+                return;
+            }
+            self.line += u64::from(length.is_some());
+            at += (end + 1).min(rest.len());
+        }
+        self.line += memchr::memchr_iter(b'\n', lines.get(at..).unwrap_or_default()).count() as u64;
+    }
+
+    /// Looks at each line apart.
+    fn look_at_each(&mut self, lines: &[u8]) {
+        let mut rest = lines;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest);
+            let line = last_writing(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default());
+            if self.line >= self.after && self.is_in(line) {
+                self.hit(line);
+                if self.found.more {
+                    return;
+                }
+            }
+            self.line += u64::from(end.is_some());
+            rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+        }
+    }
+
+    fn is_in(&self, line: &[u8]) -> bool {
+        if memchr::memchr(b'\x1b', line).is_none() {
+            return self.pattern.byte_regex.is_match(line);
+        }
+        self.pattern.regex.is_match(UntrustedText::printed(line).raw())
+    }
+
+    /// Records that the pattern is in the line that is looked at.
+    fn hit(&mut self, line: &[u8]) {
+        if self.line < self.after {
+            return;
+        }
+        if self.found.hits.len() == self.most {
+            self.found.more = true;
+            return;
+        }
+        let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
+        let shown = UntrustedText::printed(line).block();
+        let place = self.pattern.regex.find(&shown);
+        let units = |text: &str| text.encode_utf16().count();
+        self.found.hits.push(LineHit {
+            n: self.line + 1,
+            at: place.map(|place| units(shown.get(..place.start()).unwrap_or_default())),
+            length: place.map_or(0, |place| units(place.as_str())),
+            excerpt: shown.chars().take(MAX_EXCERPT).collect(),
+        });
+    }
+}
+
+/// Returns the bytes of a line that a terminal shows: those behind the last return of its cursor.
+fn last_writing(line: &[u8]) -> &[u8] {
+    let end = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1);
+    let line = line.get(..end).unwrap_or_default();
+    let start = memchr::memrchr(b'\r', line).map_or(0, |at| at + 1);
+    line.get(start..).unwrap_or_default()
+}

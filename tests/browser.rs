@@ -4,6 +4,7 @@
 mod acts;
 mod driver;
 mod liveness;
+mod logs;
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
@@ -210,21 +211,21 @@ fn output_grows_on_a_page_and_its_end_is_followed_unless_the_reader_looks_elsewh
     let mut child = sandbox.start(&["run", "talks.md", "-q"]);
     until("it writes", || sandbox.wf(&["logs", "--last", "talk"]).out.contains("300"));
     browser.open(&format!("{}/runs/{}/steps/talk", pages.origin(), last_run(&sandbox)));
-    until("the stream is there", || {
-        browser.run("return document.querySelectorAll('.log span').length") != json!(0)
-    });
+    until("the viewer is there", || browser.is_shown("wf-log[data-live] .log"));
+    let shown = || logs::lines(&browser);
     browser.run("document.querySelector('.log').scrollTop = 50; globalThis.same = 'page'");
     sandbox.file("more", "");
     // The other step ends, so the page is shown anew around what grows.
-    until("more is shown", || browser.text(".log").trim_end().ends_with("300\nmore"));
+    until("it is said that more is there", || browser.text(".log-new") == "1 new line");
     assert_eq!(browser.run("return document.querySelector('.log').scrollTop"), 50, "the reader looks there");
-    browser.run("const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight");
+    browser.click(".log-new");
+    until("more is shown", || shown().ends_with("300\nmore"));
     sandbox.file("go", "");
-    until("the end is shown", || browser.text(".log").trim_end().ends_with("more\nend"));
+    until("the end is shown", || shown().ends_with("more\nend"));
     until("the attempt has ended", || {
         browser.run("return document.querySelector('[data-output]')") == Value::Null
     });
-    assert!(browser.text(".log").starts_with("1\n2\n"), "all of it is there");
+    assert!(shown().starts_with("1\n2\n"), "all of it is there");
     assert_eq!(browser.run("return globalThis.same"), "page", "it was not loaded again");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");

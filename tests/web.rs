@@ -4,6 +4,7 @@ pub mod answers;
 pub mod autonomy;
 mod flood;
 mod home;
+pub mod logs;
 mod plans;
 mod rooms;
 mod run_tabs;

@@ -14,12 +14,12 @@ use wf_app::{
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
         CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, FailureGroup, FailureTask,
-        FieldKind, FieldOption, FileRow, FileText, GoalView, HomeView, HourCell, InboxView, LogTailView,
-        MemoryItemView, MemoryView, Notice, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource,
-        PlanUse, PlanView, RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunOutlook,
-        RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue,
-        SkillListing, SkillLockView, SkillView, StepDuration, TaskView, TimelineView, UnbegunStep,
-        UpcomingGoal, UpcomingSlot,
+        FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalView, HomeView, HourCell, InboxView,
+        LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView, MemoryItemView, MemoryView, Notice,
+        OutputView, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource, PlanUse, PlanView,
+        RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunOutlook, RunProgress, RunSource,
+        RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView,
+        SkillView, StepDuration, TaskView, TimelineView, UnbegunStep, UpcomingGoal, UpcomingSlot,
     },
 };
 use wf_base::{
@@ -178,7 +178,23 @@ fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
 #[test]
 fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let run = RunId::from_bytes([1; 16]);
-    let log = LogTailView { attempt: 1, text: text() };
+    let part = LinePart { text: text(), style: text() };
+    let line = LogLine { n: 1, parts: vec![part], omitted: 0 };
+    let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
+    let hit = LineHit { n: 1, at: None, length: 1, excerpt: text() };
+    let output = OutputView {
+        run: RunId::from_bytes([1; 16]),
+        address: text(),
+        attempt: 1,
+        shown: LogLines { first: 1, total: 1, size: 1, is_whole: true, lines: vec![line] },
+        earlier: None,
+        later: None,
+        text: text(),
+        is_regex: false,
+        found: Some(FoundLines::new(LogHits { hits: vec![hit], more: true })),
+        problem: text(),
+    };
+    fits("output", "", &output);
     let record = json!({"v": 1, "run": null});
     let task = TaskView { record, name: text(), address: text(), logs: vec![log], nested: vec![] };
     let mut task = serde_json::to_value(&task).unwrap();

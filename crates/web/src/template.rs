@@ -27,9 +27,10 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 35] = [
+pub(crate) const TEMPLATES: [(&str, &str); 37] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
+    ("log.html", include_str!("templates/shared/log.html")),
     ("icons.html", include_str!("templates/shared/icons.html")),
     ("home.html", include_str!("templates/home.html")),
     ("search.html", include_str!("templates/search.html")),
@@ -46,6 +47,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 35] = [
     ("file.html", include_str!("templates/run/file.html")),
     ("diff.html", include_str!("templates/diff.html")),
     ("step.html", include_str!("templates/step.html")),
+    ("output.html", include_str!("templates/output.html")),
     ("plans.html", include_str!("templates/plans.html")),
     ("plan.html", include_str!("templates/plan.html")),
     ("plan_source.html", include_str!("templates/plan_source.html")),

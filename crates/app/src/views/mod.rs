@@ -47,8 +47,8 @@ pub use home::{
 pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub(crate) use log::LogIndexCache;
 pub use log::{
-    LineHit, LinePart, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart, LogPattern, LogStart,
-    LogTailView, log_feed, log_output,
+    FoundLines, LineHit, LinePart, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart, LogPattern,
+    LogStart, LogTailView, OutputQuery, OutputView, log_feed, log_output, output_view,
 };
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;

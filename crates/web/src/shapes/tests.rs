@@ -15,7 +15,7 @@ const ELEMENTS: [&str; 13] =
     ["ul", "ol", "li", "dl", "table", "tr", "td", "p", "form", "section", "article", "details", "figure"];
 
 /// The templates without a view: what others are made of, and the page of a refusal.
-const WITHOUT_VIEW: [&str; 4] = ["base.html", "icons.html", "parts.html", "refusal.html"];
+const WITHOUT_VIEW: [&str; 5] = ["base.html", "icons.html", "log.html", "parts.html", "refusal.html"];
 
 /// The beginning of the names of the parts of a run's page, which have its view.
 const PARTS_OF_RUN: &str = "run_";

@@ -9,7 +9,7 @@ use super::{
     LinePart, LogStyle,
     ansi::{style_after, styled_parts},
     feed::{find_attempt, is_over, unreadable},
-    index::{BLOCK_LINES, LineIndex},
+    index::{BLOCK_LINES, LineIndex, LogIndexCache},
 };
 use crate::{
     Caller, CommandError,
@@ -107,6 +107,7 @@ pub fn log_output(
 /// The output of an attempt, to be read by line.
 #[derive(Debug)]
 pub struct LogOutput {
+    run: RunId,
     logs: Arc<RunLogs>,
     attempt: Attempt,
     log_bytes: LogBytes,
@@ -120,12 +121,23 @@ impl LogOutput {
         // Asked before the log is read: it is not whole without its last line.
         let is_whole = is_over(reader, run, &attempt)?;
         let logs = RunLogs::new(reader.store().folder().run(run));
+        Self::of_log(run, attempt, logs, reader.log_indexes(), is_whole)
+    }
+
+    /// Opens a log of an attempt, whose index may be known.
+    pub(super) fn of_log(
+        run: &RunId,
+        attempt: Attempt,
+        logs: Arc<RunLogs>,
+        indexes: &LogIndexCache,
+        is_whole: bool,
+    ) -> Result<Self, CommandError> {
         let opened = logs.bytes(&attempt).and_then(|log_bytes| {
-            let index = reader.log_indexes().index(run, &attempt, &log_bytes)?;
+            let index = indexes.index(run, &attempt, &log_bytes)?;
             Ok((log_bytes, index))
         });
         let (log_bytes, index) = opened.map_err(|error| unreadable(&logs, &attempt, &error))?;
-        Ok(Self { logs, attempt, log_bytes, index, is_whole })
+        Ok(Self { run: run.clone(), logs, attempt, log_bytes, index, is_whole })
     }
 
     /// Returns the number of its lines.
@@ -133,9 +145,14 @@ impl LogOutput {
         self.index.line_count()
     }
 
-    /// True if the attempt has ended.
-    pub fn is_whole(&self) -> bool {
-        self.is_whole
+    /// Returns the run of the attempt.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Returns the attempt.
+    pub fn attempt(&self) -> &Attempt {
+        &self.attempt
     }
 
     /// Returns at most `count` lines, from one on or the last ones.

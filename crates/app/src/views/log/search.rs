@@ -123,7 +123,7 @@ struct LineSearch<'a> {
 impl LineSearch<'_> {
     fn look_through(&mut self, log_bytes: &LogBytes, start: u64) -> io::Result<()> {
         let mut position = start;
-        let mut held = Vec::with_capacity(2 * READ_BYTES);
+        let (mut held, mut plain) = (Vec::with_capacity(2 * READ_BYTES), Vec::new());
         loop {
             let length = held.len();
             held.resize(length + READ_BYTES, 0);
@@ -131,13 +131,18 @@ impl LineSearch<'_> {
             held.truncate(length + count);
             position += count as u64;
             let is_end = count == 0;
-            let end = memchr::memrchr(b'\n', &held).map(|at| at + 1);
-            let end = match end {
-                None if is_end || held.len() > MAX_HELD_BYTES => held.len(),
-                end => end.unwrap_or(0),
+            let end = match memchr::memrchr(b'\n', &held) {
+                Some(at) if !is_end => at + 1,
+                None if !is_end && held.len() <= MAX_HELD_BYTES => 0,
+                _ => held.len(),
             };
-            let end = if is_end { held.len() } else { end };
-            self.look_at(held.get(..end).unwrap_or_default());
+            let lines = held.get(..end).unwrap_or_default();
+            if memchr::memchr(b'\x1b', lines).is_some() {
+                strip_styles(lines, &mut plain);
+                self.look_at(&plain);
+            } else {
+                self.look_at(lines);
+            }
             if is_end || self.found.more {
                 return Ok(());
             }
@@ -145,10 +150,10 @@ impl LineSearch<'_> {
         }
     }
 
-    /// Looks through whole lines.
+    /// Looks through whole lines without styles.
     fn look_at(&mut self, lines: &[u8]) {
-        let is_plain = memchr::memchr2(b'\x1b', b'\r', lines).is_none();
-        if !is_plain || !self.pattern.is_within_line {
+        let has_returns = memchr::memchr(b'\r', lines).is_some();
+        if has_returns || !self.pattern.is_within_line {
             return self.look_at_each(lines);
         }
         let mut at = 0;
@@ -175,7 +180,7 @@ impl LineSearch<'_> {
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest);
             let line = last_writing(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default());
-            if self.line >= self.after && self.is_in(line) {
+            if self.line >= self.after && self.pattern.byte_regex.is_match(line) {
                 self.hit(line);
                 if self.found.more {
                     return;
@@ -186,16 +191,11 @@ impl LineSearch<'_> {
         }
     }
 
-    fn is_in(&self, line: &[u8]) -> bool {
-        if memchr::memchr(b'\x1b', line).is_none() {
-            return self.pattern.byte_regex.is_match(line);
-        }
-        self.pattern.regex.is_match(UntrustedText::printed(line).raw())
-    }
-
     /// Records that the pattern is in the line that is looked at.
     fn hit(&mut self, line: &[u8]) {
-        if self.line < self.after {
+        // A very long line is looked through in parts.
+        let is_known = self.found.hits.last().is_some_and(|hit| hit.n == self.line + 1);
+        if self.line < self.after || is_known {
             return;
         }
         if self.found.hits.len() == self.most {
@@ -221,4 +221,24 @@ fn last_writing(line: &[u8]) -> &[u8] {
     let line = line.get(..end).unwrap_or_default();
     let start = memchr::memrchr(b'\r', line).map_or(0, |at| at + 1);
     line.get(start..).unwrap_or_default()
+}
+
+/// Removes the styles of a terminal from lines.
+fn strip_styles(lines: &[u8], plain: &mut Vec<u8>) {
+    plain.clear();
+    let mut rest = lines;
+    while let Some(at) = memchr::memchr(b'\x1b', rest) {
+        let (before, code) = rest.split_at(at);
+        plain.extend_from_slice(before);
+        let body = code.strip_prefix(b"\x1b[").unwrap_or_default();
+        let is_code = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b';' | b':');
+        let length = body.iter().take_while(|byte| is_code(byte)).count();
+        rest = if matches!(body.get(length), Some(b'm' | b'K')) {
+            body.get(length + 1..).unwrap_or_default()
+        } else {
+            plain.push(b'\x1b');
+            code.get(1..).unwrap_or_default()
+        };
+    }
+    plain.extend_from_slice(rest);
 }

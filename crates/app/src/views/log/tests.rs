@@ -1,5 +1,7 @@
 //! A reader whose stream breaks, anywhere and again and again, and who goes on from the position that it has.
 
+mod by_line;
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,

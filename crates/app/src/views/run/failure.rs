@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use crate::{
     CommandError,
+    state::reader::StateReader,
     views::log::{LogTailView, log_tail},
 };
 use wf_core::machine::{Attempt, CheckRuling, Standing, StepState, TaskId};
 use wf_report::record::RunRecord;
-use wf_store::{CheckRow, StepOrder, StepRow, StepSelection, StoreReader};
+use wf_store::{CheckRow, StepOrder, StepRow, StepSelection};
 
 /// The most failed tasks that are read.
 const MAX_READ: usize = 200;
@@ -54,7 +55,11 @@ pub struct FailureTask {
 }
 
 /// Returns the tasks that failed, by message; `None`: none of them fails the run.
-pub(super) fn failures(store: &StoreReader, record: &RunRecord) -> Result<Option<RunFailures>, CommandError> {
+pub(super) fn failures(
+    reader: &StateReader,
+    record: &RunRecord,
+) -> Result<Option<RunFailures>, CommandError> {
+    let store = reader.store();
     // A run that succeeded may have failures that its plan deals with.
     let first = record.run.failed_step.as_ref();
     if first.is_none() && record.run.ended.is_some() {
@@ -89,7 +94,7 @@ pub(super) fn failures(store: &StoreReader, record: &RunRecord) -> Result<Option
     let first_tasks = groups.iter().filter_map(|rows| rows.first()).map(task_id_of).collect();
     let checks = store.checks().of_tasks(run, &first_tasks)?;
     let groups: Vec<FailureGroup> =
-        groups.iter().map(|rows| group_of(store, record, rows, &checks)).collect::<Result<_, _>>()?;
+        groups.iter().map(|rows| group_of(reader, record, rows, &checks)).collect::<Result<_, _>>()?;
     Ok((!groups.is_empty()).then_some(RunFailures { groups, more }))
 }
 
@@ -99,7 +104,7 @@ fn is_alike(one: &StepRow, other: &StepRow) -> bool {
 }
 
 fn group_of(
-    store: &StoreReader,
+    reader: &StateReader,
     record: &RunRecord,
     rows: &[StepRow],
     checks: &[CheckRow],
@@ -129,7 +134,7 @@ fn group_of(
     };
     group.checks = checks.iter().filter(own).cloned().collect();
     if first.attempts > 0 {
-        let log = log_tail(store, run, &Attempt { task_id, attempt: first.attempts })?;
+        let log = log_tail(reader, run, Attempt { task_id, attempt: first.attempts })?;
         group.log = Some(log).filter(|log| !log.text.is_empty());
     }
     Ok(group)

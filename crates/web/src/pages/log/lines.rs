@@ -1,0 +1,116 @@
+//! The output of an attempt by line. A browser asks for the lines that it shows, and the server searches: a log may be
+//! larger than what a browser can hold.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{respond, site::Site, visit::Visit};
+use wf_app::{
+    CommandError,
+    views::{LogPattern, OutputQuery, log_output, output_view},
+};
+
+/// The lines of an answer if the address has no number.
+const DEFAULT_COUNT: u64 = 500;
+
+/// The hits of an answer if the address has no number.
+const DEFAULT_HITS: usize = 500;
+
+/// Some lines of an attempt, as the address has them.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct LinesQuery {
+    attempt: u32,
+    /// The first line, from 1; absent: the last lines.
+    from: Option<u64>,
+    count: Option<u64>,
+}
+
+/// Lines of the output of an attempt, as JSON.
+pub(crate) async fn lines(
+    State(site): State<Site>,
+    Path((run, task)): Path<(String, String)>,
+    Query(query): Query<LinesQuery>,
+) -> Response {
+    let read = site.read(move |caller| {
+        let Some(output) = log_output(caller, &run, &task, query.attempt)? else {
+            return Ok(None);
+        };
+        let lines = output.lines(query.from, query.count.unwrap_or(DEFAULT_COUNT))?;
+        Ok(Some(lines.document()))
+    });
+    document(&site, read.await)
+}
+
+/// A search in the output of an attempt, as the address has it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct LogSearchQuery {
+    attempt: u32,
+    q: String,
+    /// Not empty: it is an expression.
+    #[serde(default)]
+    regex: String,
+    /// The line behind which it is searched.
+    #[serde(default)]
+    after: u64,
+    count: Option<usize>,
+}
+
+/// The lines of the output of an attempt in which something is found, as JSON.
+pub(crate) async fn search(
+    State(site): State<Site>,
+    Path((run, task)): Path<(String, String)>,
+    Query(query): Query<LogSearchQuery>,
+) -> Response {
+    let pattern = match LogPattern::parse(&query.q, !query.regex.is_empty()) {
+        Ok(pattern) => pattern,
+        Err(reason) => return respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
+    };
+    let read = site.read(move |caller| {
+        let Some(output) = log_output(caller, &run, &task, query.attempt)? else {
+            return Ok(None);
+        };
+        let hits = output.hits(&pattern, query.after, query.count.unwrap_or(DEFAULT_HITS))?;
+        Ok(Some(hits.document()))
+    });
+    document(&site, read.await)
+}
+
+/// Answers with a document.
+fn document(site: &Site, document: Result<Option<Value>, CommandError>) -> Response {
+    match document {
+        Ok(Some(document)) => Json(document).into_response(),
+        Ok(None) => respond::missing(site),
+        Err(error) => respond::failure(site, &error),
+    }
+}
+
+/// A page of the output of an attempt, as the address has it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct OutputPageQuery {
+    attempt: u32,
+    from: Option<u64>,
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    regex: String,
+    #[serde(default)]
+    after: u64,
+}
+
+/// The output of an attempt, a page of lines at a time, with what is found in all of it.
+pub(crate) async fn output(
+    visit: Visit,
+    Path((run, task)): Path<(String, String)>,
+    Query(query): Query<OutputPageQuery>,
+) -> Response {
+    let OutputPageQuery { attempt, from, q, regex, after } = query;
+    let is_regex = !regex.is_empty();
+    let query = OutputQuery { attempt, from: from.unwrap_or(1), text: q, is_regex, after };
+    visit.show("output.html", move |caller| output_view(caller, &run, &task, query)).await
+}

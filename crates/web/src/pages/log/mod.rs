@@ -1,0 +1,9 @@
+//! The output of an attempt: as it comes and whole, by line and as a page, and what is found in it.
+//!
+//! `stream` and `lines` are for the script of a page, `output` is for everyone.
+
+mod lines;
+mod stream;
+
+pub(crate) use lines::{lines, output, search};
+pub(crate) use stream::{stream, whole};

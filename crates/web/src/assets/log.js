@@ -80,7 +80,9 @@ class LogView extends HTMLElement {
     if (wanted) {
       this.choose(wanted.from, wanted.to);
       this.goTo(wanted.from, 3);
-    } else if (!this.dataset.from) {
+    } else if (this.dataset.from) {
+      this.goTo(Number(this.dataset.from));
+    } else {
       this.pane.scrollTop = this.pane.scrollHeight;
     }
     this.pane.addEventListener("scroll", () => this.scrolled());
@@ -102,7 +104,7 @@ class LogView extends HTMLElement {
     this.field = element("input", { type: "search", "aria-label": "Search in the output", placeholder: "Search" });
     this.regex = element("input", { type: "checkbox" });
     this.said = element("output", {});
-    const search = element("form", { class: "log-search", role: "search" }, this.field,
+    const search = element("form", { class: "log-search", role: "search", "aria-label": `Output of attempt ${this.attempt}` }, this.field,
       element("label", {}, this.regex, " Regular expression"),
       button("Previous", () => this.due("find", () => this.find(-1))), element("button", {}, "Next"), this.said);
     search.addEventListener("submit", (event) => {
@@ -470,7 +472,7 @@ class LogView extends HTMLElement {
     source.addEventListener("end", () => {
       source.hasEnded = true;
       source.close();
-      this.due("news", async () => {
+      this.due("over", async () => {
         await this.takeNews();
         delete this.dataset.output;
         this.layOut();

@@ -137,7 +137,10 @@ impl LineSearch<'_> {
                 _ => held.len(),
             };
             let lines = held.get(..end).unwrap_or_default();
-            if memchr::memchr(b'\x1b', lines).is_some() {
+            let has_styles = memchr::memchr(b'\x1b', lines).is_some();
+            if memchr::memchr(b'\r', lines).is_some() {
+                self.look_at_each(lines);
+            } else if has_styles {
                 strip_styles(lines, &mut plain);
                 self.look_at(&plain);
             } else {
@@ -150,10 +153,9 @@ impl LineSearch<'_> {
         }
     }
 
-    /// Looks through whole lines without styles.
+    /// Looks through whole lines without styles and returns of the cursor.
     fn look_at(&mut self, lines: &[u8]) {
-        let has_returns = memchr::memchr(b'\r', lines).is_some();
-        if has_returns || !self.pattern.is_within_line {
+        if !self.pattern.is_within_line {
             return self.look_at_each(lines);
         }
         let mut at = 0;
@@ -176,10 +178,14 @@ impl LineSearch<'_> {
 
     /// Looks at each line apart.
     fn look_at_each(&mut self, lines: &[u8]) {
-        let mut rest = lines;
+        let (mut rest, mut plain) = (lines, Vec::new());
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest);
-            let line = last_writing(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default());
+            let mut line = last_writing(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default());
+            if memchr::memchr(b'\x1b', line).is_some() {
+                strip_styles(line, &mut plain);
+                line = &plain;
+            }
             if self.line >= self.after && self.pattern.byte_regex.is_match(line) {
                 self.hit(line);
                 if self.found.more {

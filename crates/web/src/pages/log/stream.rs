@@ -120,7 +120,8 @@ impl FollowedLog {
                     self.feed = Some(feed);
                     return Some(part_event(&part));
                 }
-                None if is_over => return Some(Event::default().event("end").data("")),
+                // Browsers ignore an event without data.
+                None if is_over => return Some(Event::default().event("end").data("over")),
                 None => self.feed = Some(feed),
             }
             tokio::time::sleep(LOOK_INTERVAL).await;

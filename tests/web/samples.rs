@@ -377,8 +377,10 @@ fn run_view(run: &RunId) -> RunView {
         more_critical: 0,
         critical_ms: 1,
     };
-    let (task, log) =
-        (FailureTask { name: text(), address: text() }, LogTailView { attempt: 1, text: text() });
+    let (task, log) = (
+        FailureTask { name: text(), address: text() },
+        LogTailView { attempt: 1, text: text(), lines: vec![], total: 1 },
+    );
     let group = FailureGroup {
         reason: text(),
         failure_class: None,

@@ -201,28 +201,3 @@ fn a_style_does_not_depend_on_where_a_reader_begins() {
         assert_eq!(output.lines(Some(first), 20).unwrap().lines, all[at..at + 20]);
     }
 }
-
-/// Says how long it takes on this machine; run it with `--release`.
-#[test]
-#[ignore = "measures"]
-fn a_log_of_five_million_lines_is_read_and_searched_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("talk.1.log");
-    for (name, line) in
-        [("plain", "12345678\n"), ("coloured", "\x1b[32mok\x1b[0m 12345678 and some more words\n")]
-    {
-        let count = 50_000_000 / line.len();
-        std::fs::write(&path, line.repeat(count) + "needle\n").unwrap();
-        let indexes = LogIndexCache::default();
-        for (what, work) in [
-            ("first lines", &(|| texts(&open(dir.path(), &indexes), None, 300).len()) as &dyn Fn() -> usize),
-            ("lines again", &|| texts(&open(dir.path(), &indexes), Some(1_234_567), 300).len()),
-            ("text", &|| found(&open(dir.path(), &indexes), "needle", false, 0, 500).0.len()),
-            ("expression", &|| found(&open(dir.path(), &indexes), "n[eE]+dle|panic", true, 0, 500).0.len()),
-        ] {
-            let start = std::time::Instant::now();
-            let length = work();
-            println!("{name}, {count} lines, {what}: {length} in {} ms", start.elapsed().as_millis());
-        }
-    }
-}

@@ -9,9 +9,6 @@ use wf_base::name::RunId;
 /// The lines of a page.
 const PAGE_LINES: u64 = 1_000;
 
-/// The lines before a hit on the page that shows it.
-const LINES_BEFORE: u64 = 10;
-
 /// The most hits that a page lists.
 const PAGE_HITS: usize = 100;
 
@@ -51,23 +48,20 @@ pub struct OutputView {
     pub problem: String,
 }
 
-/// The lines in which something is found, each with the first line of a page that shows it.
+/// The lines in which something is found.
 #[derive(Debug, Serialize)]
 pub struct FoundLines {
     #[serde(flatten)]
     pub list: LogHits,
-    /// The first lines of the pages, in the order of the hits.
-    pub pages: Vec<u64>,
     /// The line behind which there may be more; `None`: these are all.
     pub after: Option<u64>,
 }
 
 impl FoundLines {
-    /// Returns the found lines with the pages that show them.
+    /// Returns the found lines, with the place of the others.
     pub fn new(list: LogHits) -> Self {
-        let pages = list.hits.iter().map(|hit| hit.n.saturating_sub(LINES_BEFORE).max(1)).collect();
         let after = list.hits.last().filter(|_| list.more).map(|hit| hit.n);
-        Self { list, pages, after }
+        Self { list, after }
     }
 }
 

@@ -350,7 +350,7 @@ impl Pages {
 
     /// Returns a link for another browser.
     pub fn another_link(&self) -> String {
-        self.link("operate")
+        self.link("start")
     }
 
     fn link(&self, access: &str) -> String {

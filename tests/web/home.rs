@@ -29,7 +29,7 @@ fn home_says_what_waits_and_what_is_wrong_now() {
     let sandbox = Sandbox::new();
     sandbox.file("nightly.md", FAILS).file("publish.md", ASKS);
     let pages = Pages::open(&sandbox);
-    pages.shows("/", &["Nothing has run here yet", "wf run plan.md", "Nothing waits for an answer"]);
+    pages.shows("/", &["Nothing has run here yet", "wf run PLAN", "Nothing waits for an answer"]);
     sandbox.wf(&["run", "nightly.md"]).exits(1);
     let failed = last_run(&sandbox);
     sandbox.wf(&["run", "publish.md"]).exits(5);

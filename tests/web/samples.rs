@@ -286,7 +286,7 @@ fn the_samples_of_plans_are_like_the_types_of_views() {
     };
     let view = PlanView {
         plan: listing,
-        briefing: vec![text()],
+        prose: text(),
         runs: vec![],
         slowest: vec![StepDuration { run: run.clone(), step: text(), state: "failed", duration_ms: 1 }],
         graph: None,

@@ -52,7 +52,9 @@ pub(crate) async fn check_origin(State(site): State<Site>, request: Request, nex
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let origin = request.headers().get(ORIGIN).and_then(|origin| origin.to_str().ok());
     if !reads && !origin.is_some_and(|origin| site.address.is_own_origin(origin)) {
-        return plain(StatusCode::FORBIDDEN, "the request comes from another site\n");
+        let message =
+            format!("the request comes from another site: send `Origin: {}`\n", site.address.origin());
+        return plain(StatusCode::FORBIDDEN, &message);
     }
     next.run(request).await
 }

@@ -141,6 +141,8 @@ pub(crate) async fn draft(
 fn sent_form(pairs: Vec<(String, String)>) -> SentForm {
     let (mut sent, mut texts) = (SentForm::default(), BTreeMap::new());
     for (name, text) in pairs {
+        // A form sends each end of a line as two characters: a statement that was signed has one.
+        let text = text.replace("\r\n", "\n");
         match (name.strip_prefix(PARAM_FIELD), name.as_str()) {
             (Some(param), _) => drop(texts.insert(param.to_owned(), text)),
             (None, "key") => sent.key = text,

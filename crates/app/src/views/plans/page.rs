@@ -22,7 +22,7 @@ use wf_base::{
     name::RunId,
     source::SourceText,
 };
-use wf_lang::{DiskFiles, LoadedSpec, lower};
+use wf_lang::{DiskFiles, LoadedSpec, lower, prose_html};
 use wf_model::{Plan, graph::export};
 use wf_report::draw::{PlanSketch, page_svg};
 
@@ -36,8 +36,8 @@ const MAX_LINES: usize = 20_000;
 #[derive(Debug, Serialize)]
 pub struct PlanView {
     pub plan: PlanListing,
-    /// The paragraphs of its prose that belong to no step.
-    pub briefing: Vec<String>,
+    /// The prose of its file as HTML; empty if it has none.
+    pub prose: String,
     /// Its last runs, as `wf runs --json` has them.
     pub runs: Vec<Value>,
     /// The steps of its last run that took longest.
@@ -127,10 +127,8 @@ pub fn plan_view(caller: &dyn Caller, address: &str) -> Result<Option<PlanView>,
     let mut problems = problems_of(&loaded);
     let more_problems = problems.len().saturating_sub(MAX_PROBLEMS);
     problems.truncate(MAX_PROBLEMS);
-    let briefing = plan.as_ref().map(|plan| plan.parts().briefing.as_str()).unwrap_or_default();
-    let paragraphs = briefing.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
     Ok(Some(PlanView {
-        briefing: paragraphs.map(str::to_owned).collect(),
+        prose: loaded.sources.first().map(|source| prose_html(source.text())).unwrap_or_default(),
         runs: history.documents(&id),
         slowest,
         graph: plan.as_deref().filter(|plan| plan.steps().len() <= MAX_DRAWN_STEPS).map(plan_svg),

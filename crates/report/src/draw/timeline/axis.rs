@@ -104,6 +104,9 @@ impl TimeAxis {
 fn tick_words(tick: Duration) -> String {
     let units = [("d", DAY), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
     let mut rest = u64::try_from(tick.as_millis()).unwrap_or(u64::MAX);
+    if (1_000..60_000).contains(&rest) {
+        return format!("{} s", millis(tick) / 1_000.0);
+    }
     let mut words = Vec::new();
     for (unit, length) in units {
         if rest >= length && words.len() < 2 {
@@ -129,7 +132,7 @@ mod tests {
     #[test]
     fn ticks_are_whole_numbers_of_a_unit() {
         assert_eq!(ticks(1), ["0", "1 ms"]);
-        assert_eq!(ticks(1_700), ["0", "500 ms", "1 s", "1 s 500 ms"]);
+        assert_eq!(ticks(1_700), ["0", "500 ms", "1 s", "1.5 s"]);
         assert_eq!(ticks(100_000), ["0", "15 s", "30 s", "45 s", "1 min", "1 min 15 s", "1 min 30 s"]);
         assert_eq!(ticks(5 * 3_600_000), ["0", "1 h", "2 h", "3 h", "4 h", "5 h"]);
     }

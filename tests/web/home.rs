@@ -67,7 +67,7 @@ fn one_search_finds_runs_plans_goals_and_requests() {
     let pages = Pages::open(&sandbox);
     pages.shows("/search?q=", &["Search"]);
     pages.shows("/search?q=nothing-like-it", &["Nothing is found"]);
-    pages.shows("/search?q=NIGHT", &["<h2>Plans</h2>", "/plans/nightly"]);
+    pages.shows("/search?q=NIGHT", &["<h2>Plans</h2>", "/plans/workflows%2Fnightly.md"]);
     sandbox.wf(&["run", "workflows/nightly.md"]).exits(1);
     let run = last_run(&sandbox);
     let page = format!("/runs/{run}");

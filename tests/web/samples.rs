@@ -191,7 +191,7 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
         later: None,
         text: text(),
         is_regex: false,
-        found: Some(FoundLines::new(LogHits { hits: vec![hit], more: true })),
+        found: Some(FoundLines::new(LogHits { hits: vec![hit], more: true, is_given_up: false })),
         problem: text(),
     };
     fits("output", "", &output);

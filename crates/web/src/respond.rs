@@ -71,6 +71,12 @@ pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response 
     }
 }
 
+/// Returns the page for something that takes long, while too much of it is under way.
+pub(crate) fn busy(site: &Site, reason: &str) -> Response {
+    let message = format!("{reason} Load the page again in a moment.");
+    site.templates.refusal(StatusCode::SERVICE_UNAVAILABLE, "Too much at once", &message)
+}
+
 /// Answers requests for other addresses.
 pub(crate) async fn no_page(State(site): State<Site>) -> Response {
     missing(&site)

@@ -6,7 +6,7 @@ use axum::{
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::{
     address::SiteAddress,
@@ -27,6 +27,9 @@ use wf_app::{Caller as _, CliExitCode, CommandError, Host, PrivateFile};
 /// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes
 /// memory.
 const MAX_READERS: usize = 4;
+
+/// The most searches in logs at once: fewer than readers.
+const MAX_SEARCHES: usize = 2;
 
 /// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
 const MAX_BODY_SIZE: usize = 1024 * 1024;
@@ -60,6 +63,8 @@ pub(crate) struct Site {
     pub limits: Arc<RequestLimits>,
     caller: Arc<PageCaller>,
     readers: Arc<Semaphore>,
+    searches: Arc<Semaphore>,
+    verifications: Arc<Semaphore>,
     stream_readers: Arc<Semaphore>,
     writers: Arc<Semaphore>,
 }
@@ -80,6 +85,8 @@ impl Site {
             limits: Arc::new(RequestLimits::new()),
             caller,
             readers: Arc::new(Semaphore::new(MAX_READERS)),
+            searches: Arc::new(Semaphore::new(MAX_SEARCHES)),
+            verifications: Arc::new(Semaphore::new(1)),
             stream_readers: Arc::new(Semaphore::new(MAX_READERS)),
             writers: Arc::new(Semaphore::new(MAX_READERS)),
         }
@@ -109,6 +116,16 @@ impl Site {
     pub fn add_link(&self, access: LoginAccess) -> Result<String, LinkError> {
         let key = self.logins.add_link(access, self.host().now())?;
         Ok(link_address(&self.address.origin(), &key))
+    }
+
+    /// Returns a place for a search in a log; `None`: all are taken. So searches leave places to other pages.
+    pub fn place_for_search(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.searches).try_acquire_owned().ok()
+    }
+
+    /// Returns the place for a verification of the logs; `None`: another one is under way.
+    pub fn place_for_verification(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.verifications).try_acquire_owned().ok()
     }
 
     /// Reads a view, away from the answering thread.

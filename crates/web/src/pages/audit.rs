@@ -61,8 +61,12 @@ pub(crate) async fn record(visit: Visit, Path(number): Path<String>) -> Response
 
 /// The verification of the hash chains of both logs.
 pub(crate) async fn verification(visit: Visit) -> Response {
+    let Some(place) = visit.site.place_for_verification() else {
+        return respond::busy(&visit.site, "Another verification is under way.");
+    };
     visit
-        .show("audit_verify.html", |caller| {
+        .show("audit_verify.html", move |caller| {
+            let _place = place;
             Ok(Some(VerificationView { verification: audit_verification(caller)? }))
         })
         .await

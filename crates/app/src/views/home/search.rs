@@ -6,8 +6,8 @@ use crate::{
     Caller, CommandError,
     specs::plans::{SpecSummary, list_specs},
     views::{
-        RequestView, SkillListing, StateReader, goal_listings, open_requests, runs, skill_listings,
-        state_reader,
+        RequestView, SkillListing, StateReader, goal_listings, open_requests, plans::plan_page, runs,
+        skill_listings, state_reader,
     },
 };
 use wf_core::memory::{NoteQuery, NoteScope, rank};
@@ -119,15 +119,15 @@ fn run_hits(reader: &StateReader, text: &str) -> Result<Vec<SearchHit>, CommandE
 fn plan_hits(caller: &dyn Caller) -> Vec<SearchHit> {
     let plans = list_specs(&caller.host().workspace()).into_iter().filter(|spec| spec.kind != "goal");
     let hit = |spec: SpecSummary| {
-        let id = spec.id?;
-        Some(SearchHit {
-            title: spec.title.unwrap_or_else(|| id.clone()),
-            page: format!("/plans/{id}"),
+        let id = spec.id.unwrap_or_default();
+        SearchHit {
+            title: spec.title.unwrap_or_else(|| if id.is_empty() { spec.path.clone() } else { id.clone() }),
+            page: plan_page(&spec.path),
             detail: format!("{id} {}", spec.path),
             state: (spec.error_count > 0).then(|| "broken".to_owned()),
-        })
+        }
     };
-    plans.filter_map(hit).collect()
+    plans.map(hit).collect()
 }
 
 fn goal_hits(caller: &dyn Caller) -> Result<Vec<SearchHit>, CommandError> {

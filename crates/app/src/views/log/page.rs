@@ -79,9 +79,10 @@ pub fn output_view(
     let (mut found, mut problem) = (None, String::new());
     if !query.text.is_empty() {
         match LogPattern::parse(&query.text, query.is_regex) {
-            Ok(pattern) => {
-                found = Some(FoundLines::new(output.hits(&pattern, query.after, PAGE_HITS)?));
-            }
+            Ok(pattern) => match output.search(caller, &pattern, query.after, PAGE_HITS)? {
+                Ok(list) => found = Some(FoundLines::new(list)),
+                Err(reason) => problem = reason,
+            },
             Err(reason) => problem = reason,
         }
     }

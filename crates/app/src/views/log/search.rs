@@ -1,16 +1,19 @@
 //! The lines of a log in which a text or an expression is found, as a terminal leaves them. An expression takes time in
-//! proportion to the log, whatever it is.
+//! proportion to its own size and to that of the log: a search that takes too long is given up, and says so.
 
-use std::io;
+use std::{io, time::Duration};
 
 use regex::{RegexBuilder, bytes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{LogOutput, lines::MAX_LINE_BYTES};
-use crate::CommandError;
+use crate::{Caller, CommandError};
 use wf_base::untrusted::UntrustedText;
 use wf_exec::log::LogBytes;
+
+/// The time after which a search is given up.
+const SEARCH_TIME: Duration = Duration::from_secs(3);
 
 /// The most hits of one answer.
 const MAX_HITS: usize = 500;
@@ -19,7 +22,10 @@ const MAX_HITS: usize = 500;
 const MAX_PATTERN_BYTES: usize = 1_000;
 
 /// The largest compiled expression, in bytes.
-const MAX_REGEX_SIZE: usize = 1024 * 1024;
+const MAX_REGEX_SIZE: usize = 256 * 1024;
+
+/// The most bytes of a line in which an expression is searched.
+const MAX_MATCHED_BYTES: usize = 64 * 1024;
 
 /// The number of bytes looked through at once.
 const READ_BYTES: usize = 256 * 1024;
@@ -87,6 +93,9 @@ pub struct LogHits {
     pub hits: Vec<LineHit>,
     /// True if there may be more behind the last one.
     pub more: bool,
+    /// True if the search took too long, and was given up.
+    #[serde(skip)]
+    pub is_given_up: bool,
 }
 
 impl LogHits {
@@ -99,11 +108,36 @@ impl LogHits {
 }
 
 impl LogOutput {
-    /// Returns the first lines behind line `after` in which a pattern is found, at most `count`.
-    pub fn hits(&self, pattern: &LogPattern, after: u64, count: usize) -> Result<LogHits, CommandError> {
+    /// Returns the first lines behind line `after` in which a pattern is found, at most `count`; the reason, if that took too
+    /// long.
+    pub fn search(
+        &self,
+        caller: &dyn Caller,
+        pattern: &LogPattern,
+        after: u64,
+        count: usize,
+    ) -> Result<Result<LogHits, String>, CommandError> {
+        let begun = caller.host().now();
+        let is_over = || caller.host().now().since(begun) > SEARCH_TIME;
+        let found = self.hits(pattern, after, count, &is_over)?;
+        let reason = format!(
+            "the search took longer than {} s: search for a text, or simplify it",
+            SEARCH_TIME.as_secs()
+        );
+        Ok(if found.is_given_up { Err(reason) } else { Ok(found) })
+    }
+
+    /// Does the same, and gives up once `is_over`.
+    pub(super) fn hits(
+        &self,
+        pattern: &LogPattern,
+        after: u64,
+        count: usize,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<LogHits, CommandError> {
         let (line, offset) = self.block_start(after);
-        let mut search =
-            LineSearch { pattern, after, most: count.clamp(1, MAX_HITS), line, found: LogHits::default() };
+        let most = count.clamp(1, MAX_HITS);
+        let mut search = LineSearch { pattern, after, most, line, is_over, found: LogHits::default() };
         search.look_through(self.log_bytes(), offset).map_err(|error| self.unreadable(&error))?;
         Ok(search.found)
     }
@@ -117,6 +151,8 @@ struct LineSearch<'a> {
     most: usize,
     /// The number of lines before those that are looked through.
     line: u64,
+    /// True once it has taken too long.
+    is_over: &'a dyn Fn() -> bool,
     found: LogHits,
 }
 
@@ -146,7 +182,8 @@ impl LineSearch<'_> {
             } else {
                 self.look_at(lines);
             }
-            if is_end || self.found.more {
+            self.found.is_given_up |= !is_end && (self.is_over)();
+            if is_end || self.found.more || self.found.is_given_up {
                 return Ok(());
             }
             held.drain(..end);
@@ -186,11 +223,17 @@ impl LineSearch<'_> {
                 strip_styles(line, &mut plain);
                 line = &plain;
             }
-            if self.line >= self.after && self.pattern.byte_regex.is_match(line) {
+            let matched = line.get(..MAX_MATCHED_BYTES).unwrap_or(line);
+            let matched = if self.pattern.is_within_line { line } else { matched };
+            if self.line >= self.after && self.pattern.byte_regex.is_match(matched) {
                 self.hit(line);
                 if self.found.more {
                     return;
                 }
+            }
+            if !self.pattern.is_within_line && (self.is_over)() {
+                self.found.is_given_up = true;
+                return;
             }
             self.line += u64::from(end.is_some());
             rest = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();

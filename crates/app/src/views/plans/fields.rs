@@ -101,7 +101,8 @@ impl ParamField {
         for option in &mut self.options {
             option.is_chosen = option.text == text;
         }
-        self.text = text;
+        // A secret has no field, and nothing of it is shown.
+        self.text = if self.kind == FieldKind::Secret { String::new() } else { text };
     }
 }
 

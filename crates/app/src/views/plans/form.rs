@@ -18,7 +18,7 @@ use crate::{
         plans::{AddressedPlan, list_specs, plan_files},
     },
 };
-use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction};
+use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction, untrusted::plain};
 use wf_lang::DiskFiles;
 use wf_model::JsonObject;
 use wf_report::{Forecast, StepForecast};
@@ -144,7 +144,7 @@ pub fn refilled_form(
             form.refusal = Some("Nothing has started: see the fields below.".to_owned());
         }
         PlanStartError::Refused(error) => {
-            let reason = caller.failure_text(error);
+            let reason = plain(&caller.failure_text(error));
             let reason = if reason.is_empty() { "its file has problems".to_owned() } else { reason };
             form.refusal = Some(format!("Nothing has started: {reason}"));
         }

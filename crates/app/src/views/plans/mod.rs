@@ -23,4 +23,5 @@ pub use fields::{FieldKind, FieldOption, ParamField};
 pub use form::{PlanForm, SentForm, plan_form, plan_page_of_run, refilled_form, sent_request};
 pub use list::{PlanListing, plan_listings};
 pub use outlook::RunOutlook;
+pub(super) use page::plan_page;
 pub use page::{PlanProblem, PlanSource, PlanUse, PlanView, StepDuration, plan_source, plan_view};

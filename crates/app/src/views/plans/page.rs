@@ -212,7 +212,7 @@ fn users_of(summaries: &[SpecSummary], path: &str) -> Vec<PlanUse> {
 }
 
 /// Returns the address of the page of a plan.
-pub(super) fn plan_page(address: &str) -> String {
+pub(in crate::views) fn plan_page(address: &str) -> String {
     let mut page = String::from("/plans/");
     for byte in address.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -71,14 +71,24 @@ pub(crate) async fn search(
         Ok(pattern) => pattern,
         Err(reason) => return respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
     };
+    let Some(place) = site.place_for_search() else {
+        return respond::plain(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "other searches are under way: try again in a moment\n",
+        );
+    };
     let read = site.read(move |caller| {
+        let _place = place;
         let Some(output) = log_output(caller, &run, &task, query.attempt)? else {
             return Ok(None);
         };
-        let hits = output.hits(&pattern, query.after, query.count.unwrap_or(DEFAULT_HITS))?;
-        Ok(Some(hits.document()))
+        output.search(caller, &pattern, query.after, query.count.unwrap_or(DEFAULT_HITS)).map(Some)
     });
-    document(&site, read.await)
+    match read.await.map(Option::transpose) {
+        Ok(Ok(hits)) => document(&site, Ok(hits.map(|hits| hits.document()))),
+        Ok(Err(reason)) => respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
+        Err(error) => document(&site, Err(error)),
+    }
 }
 
 /// Answers with a document.
@@ -112,5 +122,14 @@ pub(crate) async fn output(
     let OutputPageQuery { attempt, from, q, regex, after } = query;
     let is_regex = !regex.is_empty();
     let query = OutputQuery { attempt, from: from.unwrap_or(1), text: q, is_regex, after };
-    visit.show("output.html", move |caller| output_view(caller, &run, &task, query)).await
+    let place = visit.site.place_for_search();
+    if place.is_none() && !query.text.is_empty() {
+        return respond::busy(&visit.site, "Other searches are under way.");
+    }
+    visit
+        .show("output.html", move |caller| {
+            let _place = place;
+            output_view(caller, &run, &task, query)
+        })
+        .await
 }

@@ -39,7 +39,7 @@ fn texts(output: &LogOutput, from: Option<u64>, count: u64) -> Vec<String> {
 /// Returns the numbers of the lines in which something is found, and whether there may be more.
 fn found(output: &LogOutput, text: &str, is_regex: bool, after: u64, count: usize) -> (Vec<u64>, bool) {
     let pattern = LogPattern::parse(text, is_regex).unwrap();
-    let hits = output.hits(&pattern, after, count).unwrap();
+    let hits = output.hits(&pattern, after, count, &|| false).unwrap();
     (hits.hits.iter().map(|hit| hit.n).collect(), hits.more)
 }
 
@@ -147,7 +147,7 @@ fn a_text_is_found_in_each_line_that_has_it() {
         assert_eq!(found(&output, ".", true, 0, usize::MAX).0.len(), 500);
         assert_eq!(found(&output, ".", false, 0, 9), (vec![], false), "a text is no expression");
         let pattern = LogPattern::parse("failed", false).unwrap();
-        let hit = &output.hits(&pattern, 0, 1).unwrap().hits[0];
+        let hit = &output.hits(&pattern, 0, 1, &|| false).unwrap().hits[0];
         assert_eq!((hit.at, hit.length, hit.excerpt.as_str()), (Some(12), 6, "line 1 Über FAILED"));
     }
 }
@@ -200,4 +200,13 @@ fn a_style_does_not_depend_on_where_a_reader_begins() {
         let at = usize::try_from(first - 1).unwrap();
         assert_eq!(output.lines(Some(first), 20).unwrap().lines, all[at..at + 20]);
     }
+}
+
+#[test]
+fn a_search_that_takes_too_long_is_given_up() {
+    let (_dir, output) = written("line\n".repeat(2_000).as_bytes());
+    let pattern = LogPattern::parse("x+", true).unwrap();
+    let hits = output.hits(&pattern, 0, 9, &|| true).unwrap();
+    assert!(hits.is_given_up && hits.hits.is_empty());
+    assert!(!output.hits(&pattern, 0, 9, &|| false).unwrap().is_given_up);
 }

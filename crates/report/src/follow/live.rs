@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn the_last_line_and_the_time_left_have_a_place_where_there_is_one() {
         for (width, row, status) in [
-            (60, "build · Compiling many things", "0 of 3 tasks · 1 running · about…"),
+            (60, "build · Compiling many things", "0 of 3 tasks · 1 running · about 30…"),
             (
                 200,
                 "build · Compiling many things",

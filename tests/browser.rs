@@ -233,8 +233,10 @@ fn output_grows_on_a_page_and_its_end_is_followed_unless_the_reader_looks_elsewh
     until("the attempt has ended", || {
         browser.run("return document.querySelector('[data-output]')") == Value::Null
     });
-    browser.run("document.querySelector('.log').scrollTop = 0");
-    until("the beginning is there", || shown().starts_with("1\n2\n"));
+    until("the beginning is there", || {
+        browser.run("document.querySelector('.log').scrollTop = 0");
+        shown().starts_with("1\n2\n")
+    });
     assert_eq!(browser.run("return globalThis.same"), "page", "it was not loaded again");
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");

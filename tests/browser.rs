@@ -110,7 +110,7 @@ fn every_page_fits_and_can_be_read() {
                  one.offsetHeight < {least}).length"
             );
             assert_eq!(browser.run(&small), 0, "{path} has buttons that a finger misses");
-            let nameless = "return [...document.querySelectorAll('input, select, textarea, button, img, a')].filter((one) => \
+            let nameless = "return [...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, img, a')].filter((one) => \
                 !(one.labels?.length || one.textContent.trim() || one.alt || one.getAttribute('aria-label'))).length";
             assert_eq!(browser.run(nameless), 0, "{path} has a control without a name");
             assert_eq!(browser.barriers(), Vec::<String>::new(), "{path}");

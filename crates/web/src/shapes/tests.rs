@@ -49,6 +49,16 @@ fn render(templates: &PageTemplates, template: &str, view: &Value, lookups: &Arc
     html
 }
 
+/// Removes the values of fields from a page: what is sent has its characters as they are.
+fn without_values(html: &str) -> String {
+    let parts = html.split(" value=\"").enumerate();
+    let kept = parts.map(|(at, part)| match part.split_once('"') {
+        Some((_, rest)) if at > 0 => rest,
+        _ => part,
+    });
+    kept.collect()
+}
+
 #[test]
 fn every_template_renders_every_shape_of_its_view() {
     let templates = PageTemplates::new();
@@ -65,6 +75,7 @@ fn every_template_renders_every_shape_of_its_view() {
             // A field that is edited has the text as it is, escaped.
             let (before, rest) = html.split_once("<textarea").unwrap_or((&html, ""));
             let shown = before.to_owned() + rest.split_once("</textarea>").map_or("", |(_, rest)| rest);
+            let shown = without_values(&shown);
             for bad in ["<script>alert", "\u{202e}", "\u{1b}", "49", "<b>"] {
                 assert!(!shown.contains(bad), "{template} shows {bad:?}:\n{shown}");
             }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Only names, kinds, modes, inodes, sizes and times are read: a file changed and put back counts as changed. Where an
-//! approval covers the content of files, each is read once ([`WorkspaceManifest::content`]).
+//! approval covers the content of files, each is read once (`content`).
 //!
 //! **Invariant:** a walk follows no link and leaves no folder by name: it goes from descriptor to
 //! descriptor.

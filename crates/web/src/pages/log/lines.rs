@@ -122,8 +122,9 @@ pub(crate) async fn output(
     let OutputPageQuery { attempt, from, q, regex, after } = query;
     let is_regex = !regex.is_empty();
     let query = OutputQuery { attempt, from: from.unwrap_or(1), text: q, is_regex, after };
-    let place = visit.site.place_for_search();
-    if place.is_none() && !query.text.is_empty() {
+    let is_search = !query.text.is_empty();
+    let place = if is_search { visit.site.place_for_search() } else { None };
+    if is_search && place.is_none() {
         return respond::busy(&visit.site, "Other searches are under way.");
     }
     visit

@@ -80,6 +80,21 @@ fn nothing_that_people_do_to_other_files_fails_a_run() {
 }
 
 #[test]
+fn a_burst_of_new_files_fails_no_check_that_sees_some_of_them() {
+    let check = "sleep 0.2; test -z \"$(ls | grep made)\"";
+    let plan = PLAN.split_once("run: sleep 0.5").map(|(plan, _)| format!("{plan}run: {check}\n---\n"));
+    let house = house(&plan.unwrap());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            once_begun(&house, 300);
+            sh(&house, ".", "for n in $(seq 40); do touch made-$n; sleep 0.05; done").exits(0);
+        });
+        let did = house.wf(&["run", "plan.md"]);
+        assert!(did.code == Some(0) && did.out.contains("1 verified"), "{}{}", did.out, did.err);
+    });
+}
+
+#[test]
 fn what_a_check_saw_otherwise_than_it_lies_there_is_named() {
     let house = house(PLAN);
     thread::scope(|scope| {

@@ -25,7 +25,7 @@ const DEEDS: [&str; 12] = [
     "mv src/a src/z; git checkout -q -f HEAD -- src; touch src/b",
 ];
 
-/// The deeds within one run, and those that follow each other at once: a check that is disturbed more than three times gives up.
+/// The deeds within one run, and those that follow each other at once.
 const MOMENTS: usize = 3;
 const DEEDS_AT_ONCE: usize = 2;
 

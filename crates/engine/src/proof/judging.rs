@@ -8,6 +8,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use tokio::sync::watch;
@@ -174,12 +175,6 @@ fn invalidate_verdict(verdict: &mut CheckVerdict, reason: &str) {
     verdict.failure_class = Some(FailureClass::Environmental);
 }
 
-/// The minimum number of runs of a check whose files are disturbed.
-const MIN_CHECK_RUNS: usize = 3;
-
-/// The minimum time spent on such a check, in milliseconds: the disturbance may last a while.
-const MIN_CHECK_MILLIS: u64 = 5_000;
-
 impl CheckSubject {
     /// Returns the checks of all phases.
     fn checks(&self) -> &[Check] {
@@ -310,7 +305,7 @@ impl CheckSubject {
             .attempt
             .as_ref()
             .map(|attempt| view::declared_by(written_step(&self.run, &attempt.task_id), self.run.params()));
-        let (mut looks, mut spent) = (0, 0);
+        let mut patience = view::CheckPatience::default();
         loop {
             if *stop.borrow() != StopLevel::No {
                 return unchecked_verdict(check, "not run: the run is being cancelled");
@@ -322,7 +317,7 @@ impl CheckSubject {
             let item = self.item.as_ref().map(|item| &item.value);
             let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
             let looking = looking.in_worktree(worktree.clone());
-            let inspection = looking.inspect_workspace(ground, looks > 0).await;
+            let inspection = looking.inspect_workspace(ground, patience.is_disturbed()).await;
             let (sight, ground) = match inspection {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
@@ -332,16 +327,10 @@ impl CheckSubject {
             outcome.verdict = looking.describe(outcome.verdict, sight.as_ref(), is_product);
             match looking.recheck(sight.as_ref()).await {
                 Ok(()) => return self.judge_undoubted(check, outcome, &looking, &ground, stop).await,
-                Err(unable) => {
-                    (looks, spent) = (looks + 1, spent + outcome.verdict.duration_ms);
-                    // Also if it did not pass: perhaps for what it saw meanwhile.
-                    if looks >= MIN_CHECK_RUNS && outcome.verdict.ruling != CheckRuling::Pass {
-                        return outcome.verdict;
-                    }
-                    if looks >= MIN_CHECK_RUNS && spent >= MIN_CHECK_MILLIS {
-                        return error(&unable);
-                    }
-                }
+                // Neither verdict counts until then: a check that failed may have done so for what it saw meanwhile.
+                Err(_) if patience.bears(Duration::from_millis(outcome.verdict.duration_ms)) => {}
+                Err(_) if outcome.verdict.ruling != CheckRuling::Pass => return outcome.verdict,
+                Err(unable) => return error(&unable),
             }
         }
     }

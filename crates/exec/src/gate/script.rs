@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use wf_core::{
     gate::{GateAnswer, GateContext, predicate::judge_predicate},
@@ -19,13 +19,10 @@ use super::{
 };
 use crate::{
     processes::{environment::KnownValues, probe::ProbeOutcome},
-    view::ViewedCheck,
+    view::{CheckPatience, ViewedCheck},
     work::check::{CheckEnvironment, command, discreet, judgeable_findings, masked},
     work_error::{StopLevel, WorkError},
 };
-
-/// The most runs of a program while somebody changes files beside it.
-const MAX_LOOKS: usize = 3;
 
 /// Runs the program of a gate and parses its output.
 pub(super) async fn run_script(
@@ -68,15 +65,15 @@ pub(crate) async fn run_viewed(
         let reason = format!("the {who} failed: {}", error.reason);
         WorkError { reason, ..error }
     };
-    let mut look = 1;
+    let mut patience = CheckPatience::default();
     loop {
-        let is_disturbed = look > 1;
-        let inspection = looking.inspect_workspace(&environment.environment, is_disturbed).await;
+        let inspection = looking.inspect_workspace(&environment.environment, patience.is_disturbed()).await;
         let (sight, ground) = inspection.map_err(explain)?;
+        let began = Instant::now();
         let probed = probe(check, &input, &ground, stop.clone()).await?;
         match looking.recheck(sight.as_ref()).await {
             Ok(()) => return Ok(probed),
-            Err(_) if look < MAX_LOOKS => look += 1,
+            Err(_) if patience.bears(began.elapsed()) => {}
             Err(unable) => return Err(explain(unable)),
         }
     }

@@ -47,5 +47,5 @@ pub use kept_files::{KeptFiles, files_to_keep};
 pub(crate) use remedy::first_paths;
 pub use remedy::paste_line;
 pub use view::{WorkspaceSnapshot, WorkspaceView};
-pub use viewed_check::ViewedCheck;
+pub use viewed_check::{CheckPatience, ViewedCheck};
 pub use worktree_view::ViewedWorktree;

@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -41,6 +42,36 @@ async fn blocking<T: Send + 'static>(
     let lost = |_| Err(WorkError::environmental("cannot scan the workspace"));
     let looked = tokio::task::spawn_blocking(look).await;
     looked.unwrap_or_else(lost)
+}
+
+/// The minimum number of runs of a check whose files somebody changes meanwhile.
+const MIN_RUNS: usize = 3;
+
+/// The minimum time spent on such a check: people and their tools change files in bursts.
+const MIN_TIME: Duration = Duration::from_secs(5);
+
+/// The least that a run counts: one that ends at once is not repeated for ever.
+const RUN_FLOOR: Duration = Duration::from_millis(50);
+
+/// The runs of a check that were in vain, since somebody changed files meanwhile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckPatience {
+    runs: usize,
+    time: Duration,
+}
+
+impl CheckPatience {
+    /// True after a run in vain.
+    pub fn is_disturbed(self) -> bool {
+        self.runs > 0
+    }
+
+    /// Counts a run in vain. Returns true if the check is to be run again.
+    pub fn bears(&mut self, duration: Duration) -> bool {
+        self.runs += 1;
+        self.time += duration.max(RUN_FLOOR);
+        self.runs < MIN_RUNS || self.time < MIN_TIME
+    }
 }
 
 /// A check seeing the workspace through a view.
@@ -183,5 +214,24 @@ impl ViewedCheck {
     ) -> Result<T, WorkError> {
         let looking = self.clone();
         blocking(move || look(&looking)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_is_run_again_until_both_its_runs_and_its_time_are_spent() {
+        let mut quick = CheckPatience::default();
+        assert!(!quick.is_disturbed());
+        let runs = (1..).take_while(|_| quick.bears(Duration::from_millis(100))).count();
+        assert_eq!(runs, 49);
+        let mut slow = CheckPatience::default();
+        let runs = (1..).take_while(|_| slow.bears(Duration::from_secs(60))).count();
+        assert_eq!(runs, 2);
+        assert!(slow.is_disturbed());
+        let mut instant = CheckPatience::default();
+        assert_eq!((1..).take_while(|_| instant.bears(Duration::ZERO)).count(), 99);
     }
 }

@@ -4,6 +4,7 @@ pub mod answers;
 pub mod autonomy;
 mod flood;
 mod home;
+mod logins;
 pub mod logs;
 mod plans;
 mod rooms;

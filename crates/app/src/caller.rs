@@ -1,9 +1,14 @@
-use crate::{CommandError, Host, state::reader::ViewResources};
+use crate::{
+    CommandError, Host,
+    keys::{OwnKey, author},
+    state::reader::ViewResources,
+};
 use wf_base::{
     diag::CheckedFile,
     remedy::{Remedy, UserAction},
     untrusted::styled_line,
 };
+use wf_store::feed::ActLogin;
 
 /// A wait for a line of a person.
 pub type LineReader = Box<dyn FnOnce() -> Result<String, CommandError> + Send>;
@@ -41,6 +46,11 @@ pub trait Caller: Sync {
     /// Asks a person without showing the answer, and returns its line.
     fn ask_hidden(&self, question: &str) -> Result<String, CommandError>;
 
+    /// Returns the login that asks; `None`: a person at a command line, or a program of `wf`.
+    fn login(&self) -> Option<ActLogin> {
+        None
+    }
+
     /// Returns the cache of its views. A command, with a single view, has none.
     fn view_resources(&self) -> ViewResources {
         ViewResources::default()
@@ -68,4 +78,9 @@ pub trait Caller: Sync {
     fn info_line(&self, line: &str) {
         self.info(&format!("{}\n", styled_line(line)));
     }
+}
+
+/// Returns the key of the person who asks; `None` for a login, which is no person, and for who has no key.
+pub(crate) fn person_key(caller: &dyn Caller) -> Option<OwnKey> {
+    if caller.login().is_some() { None } else { author(caller.host()) }
 }

@@ -55,7 +55,6 @@ pub mod skills;
 pub mod views;
 pub mod watch;
 
-mod act_origin;
 mod caller;
 mod exit;
 mod failure;
@@ -71,7 +70,6 @@ mod workspace;
 mod workspace_copy;
 mod workspace_files;
 
-pub use act_origin::ActOrigin;
 pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
 pub use failure::{CommandError, bug_report, usage_error};
@@ -91,7 +89,7 @@ pub use state::{
     repair, restore, upgrade,
 };
 pub use test_clock::TestClock;
-pub use wf_store::open_regular;
+pub use wf_store::{feed::ActLogin, open_regular};
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};
 pub use workspace_copy::WorkspaceCopy;
 pub use workspace_files::workspace_files;

@@ -5,7 +5,11 @@ use std::{ops::Deref, sync::Arc};
 use super::{CliExitCode, CommandError};
 use crate::{Caller, Host, specs::load::LoadedPlan};
 use wf_audit::{self as audit, Auditor, AuditorConfig};
-use wf_base::untrusted::{NAME, WARN, paint};
+use wf_base::{
+    digest::Sha256Digest,
+    name::RunId,
+    untrusted::{NAME, WARN, paint},
+};
 use wf_engine::EngineSession;
 use wf_store::{
     StoreError,
@@ -88,11 +92,28 @@ impl Drop for AuditedBus {
 
 /// Records an act of a command without an engine; the act stands even after a failure.
 pub fn record_quietly(caller: &dyn Caller, act: WorkspaceAction) {
-    if let Err(error) = record_command_act(caller.host(), act) {
+    if let Err(error) = record_act(caller, act) {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
         let remedy = caller.remedy_text(&error.remedy());
         caller.message(&format!("{warning} {error}\n{hint} {remedy}\n"));
     }
+}
+
+/// Records an act without an engine, with the login that asked for it.
+pub fn record_act(caller: &dyn Caller, act: WorkspaceAction) -> Result<(), StoreError> {
+    let host = caller.host();
+    let message = BusMessage { login: caller.login(), ..BusMessage::act(host.now(), act) };
+    audit::record_act(&host.workspace().state, &message)
+}
+
+/// Records that a login saved a file of a run.
+pub fn record_artifact_read(caller: &dyn Caller, run: &RunId, artifact: Sha256Digest) {
+    record_quietly(caller, WorkspaceAction::ArtifactRead { run: run.clone(), artifact });
+}
+
+/// Records that a login ended another one, by its id.
+pub fn record_login_end(caller: &dyn Caller, ended: &str) {
+    record_quietly(caller, WorkspaceAction::LoginEnded { ended: ended.to_owned() });
 }
 
 /// Records an act of a command without an engine.

@@ -1,11 +1,14 @@
-use wf_app::{Caller, CliExitCode, CommandError, Host, LineReader, views::ViewResources};
+use wf_app::{ActLogin, Caller, CliExitCode, CommandError, Host, LineReader, views::ViewResources};
 use wf_base::{diag::CheckedFile, remedy::UserAction};
 
 /// The caller of a page: nobody hears what is said on the way, and nobody can be asked.
+#[derive(Clone)]
 pub(crate) struct PageCaller {
     host: Host,
     views: ViewResources,
     action_words: ActionWords,
+    /// The login that changes something.
+    login: Option<ActLogin>,
 }
 
 /// Returns the words of a page for an act of a person.
@@ -14,13 +17,22 @@ pub type ActionWords = fn(&UserAction) -> String;
 impl PageCaller {
     /// Creates the caller of all pages of a workspace.
     pub fn new(host: Host, action_words: ActionWords) -> Self {
-        Self { host, views: ViewResources::default(), action_words }
+        Self { host, views: ViewResources::default(), action_words, login: None }
+    }
+
+    /// Returns the same caller for what a login changes.
+    pub fn with_login(&self, login: &ActLogin) -> Self {
+        Self { login: Some(login.clone()), ..self.clone() }
     }
 }
 
 impl Caller for PageCaller {
     fn host(&self) -> &Host {
         &self.host
+    }
+
+    fn login(&self) -> Option<ActLogin> {
+        self.login.clone()
     }
 
     fn view_resources(&self) -> ViewResources {

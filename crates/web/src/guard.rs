@@ -5,8 +5,8 @@ use axum::{
     http::{
         Method, StatusCode,
         header::{
-            CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
-            REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+            AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName,
+            HeaderValue, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
         },
     },
     middleware::Next,
@@ -14,7 +14,7 @@ use axum::{
 };
 
 use crate::{
-    logins::{LoginAccess, MAX_TIME},
+    login_table::{LoginAccess, MAX_TIME},
     respond::plain,
     site::Site,
 };
@@ -51,7 +51,11 @@ pub(crate) async fn check_origin(State(site): State<Site>, request: Request, nex
     }
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let origin = request.headers().get(ORIGIN).and_then(|origin| origin.to_str().ok());
-    if !reads && !origin.is_some_and(|origin| site.address.is_own_origin(origin)) {
+    // A program sends its key itself; no other site can let a browser do that.
+    if !reads
+        && bearer(request.headers()).is_none()
+        && !origin.is_some_and(|origin| site.address.is_own_origin(origin))
+    {
         let message =
             format!("the request comes from another site: send `Origin: {}`\n", site.address.origin());
         return plain(StatusCode::FORBIDDEN, &message);
@@ -72,7 +76,7 @@ fn is_for_site(site: &Site, request: &Request) -> bool {
 /// Refuses browsers that opened no link.
 pub(crate) async fn require_login(State(site): State<Site>, mut request: Request, next: Next) -> Response {
     let key = login_key(&site, request.headers());
-    let Some(access) = key.and_then(|key| site.logins.access(key, site.host().now())) else {
+    let Some(login) = key.and_then(|key| site.logins.find(key, site.host().now())) else {
         return site.templates.refusal(
             StatusCode::UNAUTHORIZED,
             "This browser may not look yet",
@@ -80,7 +84,8 @@ pub(crate) async fn require_login(State(site): State<Site>, mut request: Request
              page, or start `wf serve` again.",
         );
     };
-    request.extensions_mut().insert(access);
+    request.extensions_mut().insert(login.access);
+    request.extensions_mut().insert(login.act_login);
     next.run(request).await
 }
 
@@ -138,8 +143,16 @@ pub(crate) fn lacks_access(site: &Site, own: LoginAccess, wanted: LoginAccess) -
     site.templates.refusal(StatusCode::FORBIDDEN, title, &message)
 }
 
-/// Returns the key a browser sent.
+/// Returns the key a program sent in the header for it.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+}
+
+/// Returns the key a browser or a program sent.
 pub(crate) fn login_key<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a str> {
+    if let Some(key) = bearer(headers) {
+        return Some(key);
+    }
     let name = &*site.cookie;
     let cookies = headers.get_all(COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let mut pairs =

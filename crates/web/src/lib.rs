@@ -27,6 +27,7 @@ mod caller;
 mod changes;
 mod guard;
 mod limits;
+mod login_table;
 mod logins;
 mod own_name;
 mod pages;
@@ -39,8 +40,9 @@ mod template;
 mod visit;
 
 pub use address::{SiteAddress, SiteAddressError};
-pub use logins::{LinkError, LoginAccess};
-pub use server::{BindError, WebServer, add_link};
+pub use login_table::LoginAccess;
+pub use logins::LinkError;
+pub use server::{BindError, ProgramToken, WebServer, add_link, add_token};
 pub use site::SiteOptions;
 
 #[cfg(test)]

@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::rate::{RateLimit, RateUse};
-use wf_app::{PrivateFile, PrivateFileVersion};
+use crate::{
+    login_table::{Login, LoginAccess, LoginLink, LoginTable, MAX_LOGINS, login_id, login_name},
+    rate::{RateLimit, RateUse},
+};
+use wf_app::{ActLogin, PrivateFile, PrivateFileVersion};
 use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The file of the logins in the state folder.
@@ -18,20 +21,11 @@ pub(crate) const LOGIN_FILE: &str = "logins.json";
 /// The time after which a link is no longer valid.
 const LINK_TIME: Duration = Duration::from_mins(15);
 
-/// The time without a request after which a login ends.
-const IDLE_TIME: Duration = Duration::from_hours(12);
-
-/// The time after which a login ends, however it is used.
-pub(crate) const MAX_TIME: Duration = Duration::from_hours(24 * 7);
-
 /// The most addresses of sites that are known.
 const MAX_ORIGINS: usize = 8;
 
 /// The precision of the time of the last request: it is written no more often.
 const LAST_PRECISION: Duration = Duration::from_mins(5);
-
-/// The most browsers, and the most links nobody has opened; the oldest give way.
-const MAX_LOGINS: usize = 64;
 
 /// The rate at which a browser may change something: more than a person does, less than a flood.
 const POST_RATE: RateLimit = RateLimit { burst: 60, interval: Duration::from_millis(500) };
@@ -43,19 +37,6 @@ const GUESS_RATE: RateLimit = RateLimit { burst: 20, interval: Duration::from_se
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read random bytes from the system: {0}")]
 pub struct LinkError(#[from] getrandom::Error);
-
-/// The access of a browser.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoginAccess {
-    /// It sees the pages, and may sign answers with a key of its own.
-    #[default]
-    Look,
-    /// It may cancel, resume and undo runs, pause, resume and run goals, dismiss suggestions, and enter secrets, too.
-    Operate,
-    /// It may start plans, retry runs and accept suggestions, too.
-    Start,
-}
 
 /// The keys of links nobody has opened, and the browsers that opened one. Only digests of keys are kept, and they are
 /// looked up by digest: how long taking says nothing about a key. They are in a file, so that a browser stays logged in
@@ -78,48 +59,24 @@ struct VersionedTable {
     table: LoginTable,
 }
 
-/// The links and the browsers, by the digests of their keys.
-#[derive(Debug, Default, Deserialize, Serialize)]
-struct LoginTable {
-    /// The addresses of the sites that servers have opened, the last one first.
-    #[serde(default)]
-    origins: Vec<String>,
-    links: BTreeMap<Sha256Digest, LoginLink>,
-    browsers: BTreeMap<Sha256Digest, Login>,
+/// A login that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenLogin {
+    pub act_login: ActLogin,
+    pub access: LoginAccess,
 }
 
-/// A link nobody has opened.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-struct LoginLink {
-    since: Moment,
-    access: LoginAccess,
-}
-
-/// A browser that was let in.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-struct Login {
-    access: LoginAccess,
-    since: Moment,
-    last: Moment,
-    /// The time of its last operation.
-    operated: Moment,
-    /// The time without an operation after which it may only look, in milliseconds, as the server that let it in has it;
-    /// `None`: as long as its login.
-    #[serde(default)]
-    expires_after: Option<i64>,
-}
-
-impl Login {
-    /// True if it has not operated for too long. It stays so: a new link gives the access back.
-    fn is_expired(self, now: Moment) -> bool {
-        let time =
-            self.expires_after.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
-        time.is_some_and(|time| now.since(self.operated) > time)
-    }
-
-    fn is_over(self, now: Moment) -> bool {
-        now.since(self.last) > IDLE_TIME || now.since(self.since) > MAX_TIME
-    }
+/// A login, as people see it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct LoginRow {
+    pub id: String,
+    pub name: String,
+    pub access: LoginAccess,
+    pub since: Moment,
+    /// The time of its last request, to some minutes.
+    pub last: Moment,
+    /// The moment at which it ends if nobody uses it.
+    pub end: Moment,
 }
 
 impl Logins {
@@ -142,13 +99,13 @@ impl Logins {
         self.current().table.origins.clone()
     }
 
-    /// Returns the key of a new link giving an access.
-    pub fn add_link(&self, access: LoginAccess, now: Moment) -> Result<String, LinkError> {
+    /// Returns the key of a new link giving an access to somebody with a name.
+    pub fn add_link(&self, access: LoginAccess, name: &str, now: Moment) -> Result<String, LinkError> {
         let key = random_key()?;
         self.change(|table| {
             table.links.retain(|_, link| now.since(link.since) <= LINK_TIME);
-            make_room(&mut table.links, |link| link.since);
-            table.links.insert(digest(&key), LoginLink { since: now, access });
+            make_room(&mut table.links, |link| (link.access, link.since));
+            table.links.insert(digest(&key), LoginLink { since: now, access, name: login_name(name) });
         });
         Ok(key)
     }
@@ -159,30 +116,44 @@ impl Logins {
         current.table.links.get(&digest(link)).is_some_and(|link| now.since(link.since) <= LINK_TIME)
     }
 
-    /// Uses up the key of a link, and returns the key of the browser that opened it; `None` if the link is not valid.
-    pub fn open(&self, link: &str, now: Moment) -> Result<Option<String>, LinkError> {
+    /// Uses up the key of a link, and returns the key of the browser that opened it, on a device; `None` if the link is
+    /// not valid.
+    pub fn open(&self, link: &str, device: &str, now: Moment) -> Result<Option<String>, LinkError> {
         if !self.is_link(link, now) {
             return Ok(None);
         }
         let key = random_key()?;
         let is_opened = self.change(|table| {
-            let Some(LoginLink { access, .. }) = table.links.remove(&digest(link)) else {
+            let Some(LoginLink { access, name, .. }) = table.links.remove(&digest(link)) else {
                 return false;
             };
-            table.browsers.retain(|_, login| !login.is_over(now));
-            make_room(&mut table.browsers, |login| login.last);
-            let expires_after = self.expires_after.and_then(|time| i64::try_from(time.as_millis()).ok());
-            let login = Login { access, since: now, last: now, operated: now, expires_after };
-            table.browsers.insert(digest(&key), login);
+            let name = if name.is_empty() { device.to_owned() } else { format!("{name} · {device}") };
+            self.insert(table, &key, access, &name, now);
             true
         });
         Ok(is_opened.then_some(key))
     }
 
-    /// Returns the access of the browser with a key; `None` if it was not let in, or its login has ended.
-    pub fn access(&self, key: &str, now: Moment) -> Option<LoginAccess> {
+    /// Returns the key of a new login without a link, for a program.
+    pub fn add_login(&self, access: LoginAccess, name: &str, now: Moment) -> Result<String, LinkError> {
+        let key = random_key()?;
+        self.change(|table| self.insert(table, &key, access, name, now));
+        Ok(key)
+    }
+
+    fn insert(&self, table: &mut LoginTable, key: &str, access: LoginAccess, name: &str, now: Moment) {
+        table.browsers.retain(|_, login| !login.is_over(now));
+        make_room(&mut table.browsers, |login| (login.access, login.last));
+        let expires_after = self.expires_after.and_then(|time| i64::try_from(time.as_millis()).ok());
+        let name = login_name(name);
+        let login = Login { name, access, since: now, last: now, operated: now, expires_after };
+        table.browsers.insert(digest(key), login);
+    }
+
+    /// Returns the login of the browser with a key; `None` if it was not let in, or its login has ended.
+    pub fn find(&self, key: &str, now: Moment) -> Option<OpenLogin> {
         let key = digest(key);
-        let login = *self.current().table.browsers.get(&key).filter(|login| !login.is_over(now))?;
+        let login = self.current().table.browsers.get(&key).filter(|login| !login.is_over(now))?.clone();
         if now.since(login.last) > LAST_PRECISION {
             self.change(|table| {
                 if let Some(login) = table.browsers.get_mut(&key) {
@@ -190,7 +161,42 @@ impl Logins {
                 }
             });
         }
-        Some(if login.is_expired(now) { LoginAccess::Look } else { login.access })
+        Some(OpenLogin { act_login: login.act_login(&key), access: login.present_access(now) })
+    }
+
+    /// Returns the logins that have not ended, the last one first.
+    pub fn list(&self, now: Moment) -> Vec<LoginRow> {
+        let current = self.current();
+        let open = current.table.browsers.iter().filter(|(_, login)| !login.is_over(now));
+        let mut rows: Vec<LoginRow> = open
+            .map(|(key, login)| LoginRow {
+                id: login_id(key),
+                name: login.name.clone(),
+                access: login.present_access(now),
+                since: login.since,
+                last: login.last,
+                end: login.end(),
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.last));
+        rows
+    }
+
+    /// Gives the login with an id another name. Returns false if there is none.
+    pub fn rename(&self, id: &str, name: &str) -> bool {
+        self.change(|table| {
+            let login = table.browsers.iter_mut().find(|(key, _)| login_id(key) == id);
+            login.map(|(_, login)| login.name = login_name(name)).is_some()
+        })
+    }
+
+    /// Ends the login with an id. Returns false if there is none.
+    pub fn end(&self, id: &str) -> bool {
+        self.change(|table| {
+            let before = table.browsers.len();
+            table.browsers.retain(|key, _| login_id(key) != id);
+            table.browsers.len() < before
+        })
     }
 
     /// True if the login of the browser with a key has not ended. That is no use of it.
@@ -229,7 +235,9 @@ impl Logins {
     /// Notes an operation of the browser with a key, which renews its access.
     pub fn renew(&self, key: &str, now: Moment) {
         self.change(|table| {
-            if let Some(login) = table.browsers.get_mut(&digest(key)).filter(|login| !login.is_expired(now)) {
+            if let Some(login) =
+                table.browsers.get_mut(&digest(key)).filter(|login| login.access == login.present_access(now))
+            {
                 login.operated = now;
             }
         });
@@ -292,10 +300,10 @@ fn random_key() -> Result<String, LinkError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Removes the oldest entry if there are as many as permitted.
-fn make_room<T>(entries: &mut BTreeMap<Sha256Digest, T>, age: impl Fn(&T) -> Moment) {
+/// Removes the entry of the lowest rank if there are as many as permitted.
+fn make_room<T>(entries: &mut BTreeMap<Sha256Digest, T>, rank: impl Fn(&T) -> (LoginAccess, Moment)) {
     if entries.len() >= MAX_LOGINS {
-        let oldest = entries.iter().min_by_key(|(_, entry)| age(entry)).map(|(key, _)| *key);
+        let oldest = entries.iter().min_by_key(|(_, entry)| rank(entry)).map(|(key, _)| *key);
         oldest.map(|key| entries.remove(&key));
     }
 }
@@ -306,29 +314,36 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GUESS_RATE, IDLE_TIME, LINK_TIME, LoginAccess, Logins, MAX_LOGINS, POST_RATE};
+    use super::{
+        super::login_table::IDLE_TIME, GUESS_RATE, LINK_TIME, LoginAccess, Logins, MAX_LOGINS, POST_RATE,
+    };
     use std::time::Duration;
     use wf_base::time::Moment;
+
+    fn access_of(logins: &Logins, key: &str, now: Moment) -> Option<LoginAccess> {
+        logins.find(key, now).map(|login| login.access)
+    }
 
     #[test]
     fn a_link_opens_one_browser_once() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
-        let link = logins.add_link(LoginAccess::Look, now).unwrap();
-        let key = logins.open(&link, now).unwrap().expect("it is valid");
-        assert_eq!(logins.open(&link, now), Ok(None));
-        assert_eq!(logins.open(&key, now), Ok(None));
-        assert_eq!(logins.access(&key, now), Some(LoginAccess::Look));
-        assert_eq!((logins.access(&link, now), logins.access("", now)), (None, None));
+        let link = logins.add_link(LoginAccess::Look, "ada", now).unwrap();
+        let key = logins.open(&link, "a phone", now).unwrap().expect("it is valid");
+        assert_eq!(logins.open(&link, "a phone", now), Ok(None));
+        assert_eq!(logins.open(&key, "a phone", now), Ok(None));
+        assert_eq!(access_of(&logins, &key, now), Some(LoginAccess::Look));
+        assert_eq!((access_of(&logins, &link, now), access_of(&logins, "", now)), (None, None));
         logins.close(&key);
-        assert!(logins.access(&key, now).is_none());
+        assert!(access_of(&logins, &key, now).is_none());
     }
 
     #[test]
     fn a_browser_has_the_access_of_its_link() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
         for access in [LoginAccess::Look, LoginAccess::Operate, LoginAccess::Start] {
-            let key = logins.open(&logins.add_link(access, now).unwrap(), now).unwrap().unwrap();
-            assert_eq!(logins.access(&key, now), Some(access));
+            let key =
+                logins.open(&logins.add_link(access, "ada", now).unwrap(), "a phone", now).unwrap().unwrap();
+            assert_eq!(access_of(&logins, &key, now), Some(access));
         }
         assert!(LoginAccess::Look < LoginAccess::Operate && LoginAccess::Operate < LoginAccess::Start);
         let read = serde_json::from_str::<LoginAccess>("\"operate\"").ok();
@@ -339,37 +354,40 @@ mod tests {
     fn a_browser_that_does_not_operate_may_only_look_after_a_while() {
         let minute = |minute: i64| Moment::from_millis(minute * 60_000);
         let logins = Logins::new(Some(Duration::from_mins(30)), None);
-        let link = logins.add_link(LoginAccess::Operate, minute(0)).unwrap();
-        let key = logins.open(&link, minute(0)).unwrap().unwrap();
-        assert_eq!(logins.access(&key, minute(30)), Some(LoginAccess::Operate));
+        let link = logins.add_link(LoginAccess::Operate, "ada", minute(0)).unwrap();
+        let key = logins.open(&link, "a phone", minute(0)).unwrap().unwrap();
+        assert_eq!(access_of(&logins, &key, minute(30)), Some(LoginAccess::Operate));
         logins.renew(&key, minute(30));
-        assert_eq!(logins.access(&key, minute(60)), Some(LoginAccess::Operate));
-        assert_eq!(logins.access(&key, minute(61)), Some(LoginAccess::Look));
+        assert_eq!(access_of(&logins, &key, minute(60)), Some(LoginAccess::Operate));
+        assert_eq!(access_of(&logins, &key, minute(61)), Some(LoginAccess::Look));
         logins.renew(&key, minute(61));
         assert_eq!(
-            logins.access(&key, minute(61)),
+            access_of(&logins, &key, minute(61)),
             Some(LoginAccess::Look),
             "nothing but a link gives it back"
         );
-        let link = logins.add_link(LoginAccess::Operate, minute(61)).unwrap();
-        let again = logins.open(&link, minute(61)).unwrap().unwrap();
-        assert_eq!(logins.access(&again, minute(61)), Some(LoginAccess::Operate));
+        let link = logins.add_link(LoginAccess::Operate, "ada", minute(61)).unwrap();
+        let again = logins.open(&link, "a phone", minute(61)).unwrap().unwrap();
+        assert_eq!(access_of(&logins, &again, minute(61)), Some(LoginAccess::Operate));
     }
 
     #[test]
     fn links_and_logins_end() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
         let late = now.after(LINK_TIME).after(LINK_TIME);
-        let link = logins.add_link(LoginAccess::Look, now).unwrap();
-        assert_eq!(logins.open(&link, late), Ok(None));
-        let key = logins.open(&logins.add_link(LoginAccess::Look, now).unwrap(), now).unwrap().unwrap();
+        let link = logins.add_link(LoginAccess::Look, "ada", now).unwrap();
+        assert_eq!(logins.open(&link, "a phone", late), Ok(None));
+        let key = logins
+            .open(&logins.add_link(LoginAccess::Look, "ada", now).unwrap(), "a phone", now)
+            .unwrap()
+            .unwrap();
         let mut at = now;
         for _ in 0..13 {
             at = at.after(IDLE_TIME);
-            assert!(logins.access(&key, at).is_some(), "{at}");
+            assert!(access_of(&logins, &key, at).is_some(), "{at}");
         }
-        assert!(logins.access(&key, at.after(IDLE_TIME)).is_some());
-        assert!(logins.access(&key, at.after(IDLE_TIME).after(IDLE_TIME)).is_none(), "a week is over");
+        assert!(access_of(&logins, &key, at.after(IDLE_TIME)).is_some());
+        assert!(access_of(&logins, &key, at.after(IDLE_TIME).after(IDLE_TIME)).is_none(), "a week is over");
     }
 
     #[test]
@@ -377,18 +395,58 @@ mod tests {
         let logins = Logins::default();
         let key = |at: i64| {
             let now = Moment::from_millis(at);
-            logins.open(&logins.add_link(LoginAccess::Look, now).unwrap(), now).unwrap().unwrap()
+            logins
+                .open(&logins.add_link(LoginAccess::Look, "ada", now).unwrap(), "a phone", now)
+                .unwrap()
+                .unwrap()
         };
         let keys: Vec<String> = (0..=i64::try_from(MAX_LOGINS).unwrap()).map(key).collect();
         let now = Moment::from_millis(1_000);
-        let open: Vec<bool> = keys.iter().map(|key| logins.access(key, now).is_some()).collect();
+        let open: Vec<bool> = keys.iter().map(|key| access_of(&logins, key, now).is_some()).collect();
         assert_eq!((open.first(), open.get(1)), (Some(&false), Some(&true)));
+    }
+
+    #[test]
+    fn browsers_that_only_look_give_way_to_others_first() {
+        let logins = Logins::default();
+        let open = |access, at: i64| {
+            let now = Moment::from_millis(at);
+            logins.open(&logins.add_link(access, "ada", now).unwrap(), "a phone", now).unwrap().unwrap()
+        };
+        let operator = open(LoginAccess::Operate, 0);
+        let lookers: Vec<String> = (1..200).map(|at| open(LoginAccess::Look, at)).collect();
+        let now = Moment::from_millis(1_000);
+        assert_eq!(access_of(&logins, &operator, now), Some(LoginAccess::Operate));
+        let count = lookers.iter().filter(|key| access_of(&logins, key, now).is_some()).count();
+        assert_eq!(count, MAX_LOGINS - 1);
+    }
+
+    #[test]
+    fn a_login_has_a_name_and_is_ended_by_its_id() {
+        let (logins, now) = (Logins::default(), Moment::from_millis(0));
+        let link = logins.add_link(LoginAccess::Operate, "ada", now).unwrap();
+        let key = logins.open(&link, "Firefox on Linux", now).unwrap().unwrap();
+        let program = logins.add_login(LoginAccess::Look, "a dashboard", now.after(LINK_TIME)).unwrap();
+        let names = || logins.list(now.after(LINK_TIME)).into_iter().map(|row| row.name).collect::<Vec<_>>();
+        assert_eq!(names(), ["a dashboard", "ada · Firefox on Linux"]);
+        let id = logins.find(&key, now).unwrap().act_login.id;
+        assert!(logins.rename(&id, " ada at\nhome ") && !logins.rename("none", "x"));
+        assert_eq!(logins.find(&key, now).unwrap().act_login.name, "ada at home");
+        assert!(logins.end(&id) && !logins.end(&id));
+        assert_eq!(names(), ["a dashboard"]);
+        let later = now.after(LINK_TIME);
+        assert!(access_of(&logins, &program, later).is_some() && access_of(&logins, &key, later).is_none());
     }
 
     #[test]
     fn each_browser_changes_things_at_its_own_rate() {
         let (logins, now) = (Logins::default(), Moment::from_millis(0));
-        let key = || logins.open(&logins.add_link(LoginAccess::Look, now).unwrap(), now).unwrap().unwrap();
+        let key = || {
+            logins
+                .open(&logins.add_link(LoginAccess::Look, "ada", now).unwrap(), "a phone", now)
+                .unwrap()
+                .unwrap()
+        };
         let (one, other) = (key(), key());
         for _ in 0..POST_RATE.burst {
             assert_eq!(logins.take_post(&one, now), Ok(()));

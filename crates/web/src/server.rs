@@ -17,11 +17,13 @@ use tokio::{
 };
 
 use crate::{
-    logins::{LOGIN_FILE, LinkError, LoginAccess, Logins},
+    login_table::{LoginAccess, MAX_TIME},
+    logins::{LOGIN_FILE, LinkError, Logins},
     own_name::find_own_name,
     site::{Site, SiteOptions},
 };
-use wf_app::{Host, PrivateFile};
+use wf_app::{Host, PrivateFile, keys::default_key_name};
+use wf_base::time::Moment;
 
 /// The most connections at once; more wait.
 const MAX_CONNECTIONS: usize = 512;
@@ -47,17 +49,38 @@ pub struct BindError {
     error: io::Error,
 }
 
-/// Returns the address of a page that lets a browser in, with an access, to a site of the workspace that another process
-/// serves; `None`: no server answers, or the link cannot be written for it.
-pub fn add_link(host: &Host, access: LoginAccess) -> Result<Option<String>, LinkError> {
+/// Returns the address of a page that lets a browser of somebody with a name in, with an access, to a site of the workspace that
+/// another process serves; `None`: no server answers, or the link cannot be written for it.
+pub fn add_link(host: &Host, access: LoginAccess, name: &str) -> Result<Option<String>, LinkError> {
     let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
     let logins = Logins::new(None, file());
     let Some(origin) = logins.origins().into_iter().find(|origin| is_served(origin)) else {
         return Ok(None);
     };
-    let key = logins.add_link(access, host.now())?;
+    let key = logins.add_link(access, name, host.now())?;
     let is_written = Logins::new(None, file()).is_link(&key, host.now());
     Ok(is_written.then(|| link_address(&origin, &key)))
+}
+
+/// A key with which a program reaches a site, and the address of that.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct ProgramToken {
+    pub url: String,
+    pub token: String,
+    /// The moment at which it ends, however it is used.
+    pub ends: Moment,
+}
+
+/// Returns the key of a new login for a program, by the same rules.
+pub fn add_token(host: &Host, access: LoginAccess, name: &str) -> Result<Option<ProgramToken>, LinkError> {
+    let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
+    let (logins, now) = (Logins::new(None, file()), host.now());
+    let Some(url) = logins.origins().into_iter().find(|origin| is_served(origin)) else {
+        return Ok(None);
+    };
+    let token = logins.add_login(access, name, now)?;
+    let is_written = Logins::new(None, file()).is_open(&token, now);
+    Ok(is_written.then(|| ProgramToken { url, token, ends: now.after(MAX_TIME) }))
 }
 
 /// True if a server answers at the address of a site; of one behind a proxy, which may be on another machine, the proxy.
@@ -100,7 +123,7 @@ impl WebServer {
 
     /// Returns the address of a page that lets the browser opening it in, to start runs, once and within some minutes.
     pub fn add_link(&self) -> Result<String, LinkError> {
-        self.site.add_link(LoginAccess::Start)
+        self.site.add_link(LoginAccess::Start, &default_key_name(self.site.host()))
     }
 
     /// Returns the address of the site.

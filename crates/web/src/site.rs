@@ -14,7 +14,8 @@ use crate::{
     caller::{ActionWords, PageCaller},
     changes, guard, limits,
     limits::RequestLimits,
-    logins::{LOGIN_FILE, LinkError, LoginAccess, Logins},
+    login_table::LoginAccess,
+    logins::{LOGIN_FILE, LinkError, Logins},
     own_name::cookie_name,
     pages,
     pages::metrics::CountedMetrics,
@@ -22,7 +23,7 @@ use crate::{
     server::link_address,
     template::PageTemplates,
 };
-use wf_app::{Caller as _, CliExitCode, CommandError, Host, PrivateFile};
+use wf_app::{ActLogin, Caller as _, CliExitCode, CommandError, Host, PrivateFile};
 
 /// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes
 /// memory.
@@ -112,9 +113,9 @@ impl Site {
         self.caller.host()
     }
 
-    /// Returns the address of a page that lets one browser in, with an access.
-    pub fn add_link(&self, access: LoginAccess) -> Result<String, LinkError> {
-        let key = self.logins.add_link(access, self.host().now())?;
+    /// Returns the address of a page that lets one browser in, with an access; `name` is that of whoever it is for.
+    pub fn add_link(&self, access: LoginAccess, name: &str) -> Result<String, LinkError> {
+        let key = self.logins.add_link(access, name, self.host().now())?;
         Ok(link_address(&self.address.origin(), &key))
     }
 
@@ -133,7 +134,7 @@ impl Site {
         &self,
         view: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        self.work(&self.readers, view).await
+        Self::work(self.caller(), &self.readers, view).await
     }
 
     /// Reads a part of a stream in the same way. It does not wait for pages, however long they take.
@@ -141,24 +142,24 @@ impl Site {
         &self,
         part: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        self.work(&self.stream_readers, part).await
+        Self::work(self.caller(), &self.stream_readers, part).await
     }
 
-    /// Drafts, records or changes something in the same way. It does not wait for pages either.
+    /// Drafts, records or changes something in the same way, for a login. It does not wait for pages either.
     pub async fn change<T: Send + 'static>(
         &self,
+        login: &ActLogin,
         act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        self.work(&self.writers, act).await
+        Self::work(Arc::new(self.caller.with_login(login)), &self.writers, act).await
     }
 
     /// Does some work when there is a place for it, and keeps the place until it is done, even if nobody waits any more.
     async fn work<T: Send + 'static>(
-        &self,
+        caller: Arc<PageCaller>,
         places: &Arc<Semaphore>,
         work: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        let caller = Arc::clone(&self.caller);
         let place = Arc::clone(places).acquire_owned().await;
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
@@ -167,12 +168,13 @@ impl Site {
         done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the view ended early")))
     }
 
-    /// Carries out a request of a browser with a longer duration than a view, so no view waits for it.
+    /// Carries out a request of a login with a longer duration than a view, so no view waits for it.
     pub async fn execute<T: Send + 'static>(
         &self,
+        login: &ActLogin,
         act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
     ) -> Result<T, CommandError> {
-        let caller = Arc::clone(&self.caller);
+        let caller = self.caller.with_login(login);
         let done = tokio::task::spawn_blocking(move || act(&caller));
         done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the act ended early")))
     }
@@ -214,6 +216,7 @@ impl Site {
             .route("/inbox", get(pages::inbox::requests))
             .route("/inbox/{run}/{number}", get(pages::inbox::request))
             .route("/keys", get(pages::keys::key))
+            .route("/me", get(pages::login::own))
             .route("/runs", get(pages::run::runs))
             .route("/runs/{run}", get(pages::run::run))
             .route("/runs/{run}/diff", get(pages::run::diff))
@@ -270,6 +273,8 @@ impl Site {
             .route("/inbox/{run}/{number}/draft", post(pages::inbox::draft))
             .route("/inbox/{run}/{number}/answer", post(pages::inbox::answer))
             .route("/links", post(pages::login::add_link))
+            .route("/me/name", post(pages::login::rename))
+            .route("/logins/{id}/end", post(pages::login::end))
             .route("/logout", post(pages::login::logout))
             .layer(from_fn_with_state(self.clone(), limits::limit_posts))
     }

@@ -27,7 +27,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 37] = [
+pub(crate) const TEMPLATES: [(&str, &str); 38] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
@@ -37,6 +37,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 37] = [
     ("more.html", include_str!("templates/more.html")),
     ("request.html", include_str!("templates/request.html")),
     ("key.html", include_str!("templates/key.html")),
+    ("me.html", include_str!("templates/me.html")),
     ("runs.html", include_str!("templates/runs.html")),
     ("run.html", include_str!("templates/run.html")),
     ("run_pictures.html", include_str!("templates/run/pictures.html")),
@@ -120,7 +121,8 @@ impl PageTemplates {
     pub fn refusal(&self, status: StatusCode, title: &str, message: &str) -> Response {
         let is_let_in = status != StatusCode::UNAUTHORIZED;
         // It may be sent before anything is read: it has the navigation, and no numbers.
-        let frame = is_let_in.then(|| context! { workspace => "", access => "", waiting => 0, running => 0 });
+        let frame = is_let_in
+            .then(|| context! { workspace => "", access => "", login => "", waiting => 0, running => 0 });
         self.render(status, "refusal.html", context! { title, message, frame })
     }
 

@@ -1,10 +1,10 @@
 //! A request for a page by a browser that was let in: what a page needs to know of who reads it.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use axum::{
     Json,
-    extract::{FromRequestParts, State},
+    extract::FromRequestParts,
     http::{
         StatusCode,
         header::{ACCEPT, HeaderMap},
@@ -14,15 +14,58 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::{caller::PageCaller, logins::LoginAccess, respond, site::Site};
+use crate::{caller::PageCaller, login_table::LoginAccess, respond, site::Site};
 use wf_app::{
-    CommandError,
+    ActLogin, CommandError,
     views::{WorkspaceTotals, workspace_totals},
 };
 
+/// The site as a login uses it: what changes through it is recorded with the login.
+pub(crate) struct LoginSite {
+    site: Site,
+    pub login: ActLogin,
+}
+
+impl Deref for LoginSite {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl FromRequestParts<Site> for LoginSite {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Response> {
+        match parts.extensions.get::<ActLogin>() {
+            Some(login) => Ok(Self { site: site.clone(), login: login.clone() }),
+            None => Err(respond::plain(StatusCode::UNAUTHORIZED, "this browser may not look yet\n")),
+        }
+    }
+}
+
+impl LoginSite {
+    /// Drafts, records or changes something. It does not wait for pages.
+    pub async fn change<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        self.site.change(&self.login, act).await
+    }
+
+    /// Carries out something with a longer duration than a view.
+    pub async fn execute<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&PageCaller) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        self.site.execute(&self.login, act).await
+    }
+}
+
 /// A request for a page.
 pub(crate) struct Visit {
-    pub site: Site,
+    pub site: LoginSite,
     /// The access of its browser.
     pub access: LoginAccess,
     /// True if it asks for the view itself, and for no page made of it.
@@ -33,8 +76,7 @@ impl FromRequestParts<Site> for Visit {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Response> {
-        let State(site) =
-            State::<Site>::from_request_parts(parts, site).await.unwrap_or_else(|never| match never {});
+        let site = LoginSite::from_request_parts(parts, site).await?;
         match parts.extensions.get() {
             Some(access) => Ok(Self { access: *access, wants_json: wants_json(&parts.headers), site }),
             None => Err(respond::plain(StatusCode::UNAUTHORIZED, "this browser may not look yet\n")),
@@ -54,6 +96,8 @@ pub(crate) struct PageFrame {
     /// The name of the workspace.
     workspace: String,
     access: LoginAccess,
+    /// The name of its login.
+    login: String,
     #[serde(flatten)]
     totals: WorkspaceTotals,
 }
@@ -78,7 +122,8 @@ impl Visit {
         // Older than what is read, never newer: the script of a page asks again for all that came later.
         let log = self.site.log.borrow().clone();
         let templates = Arc::clone(&self.site.templates);
-        let (workspace, access, wants_json) = (self.site.workspace_name(), self.access, self.wants_json);
+        let (workspace, login) = (self.site.workspace_name(), self.site.login.name.clone());
+        let (access, wants_json) = (self.access, self.wants_json);
         let page = self.site.read(move |caller| {
             let Some(view) = read(caller)? else {
                 return Ok(None);
@@ -86,7 +131,7 @@ impl Visit {
             if wants_json {
                 return Ok(Some(Json(view).into_response()));
             }
-            let frame = PageFrame { workspace, access, totals: workspace_totals(caller)? };
+            let frame = PageFrame { workspace, access, login, totals: workspace_totals(caller)? };
             Ok(Some(templates.page(&log, template, &view, &frame)))
         });
         match page.await {

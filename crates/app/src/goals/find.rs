@@ -216,6 +216,11 @@ pub fn load_by_id(caller: &dyn Caller, id: &str) -> Result<(LoadedPlan, Arc<Goal
     load::load_goal(caller, &*files, workspace.clone(), &file.path, ReconciliationPart::Look)
 }
 
+/// The goal that a command names by its id or its file, and a login by its id.
+pub fn load_named_goal(caller: &dyn Caller, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
+    if caller.login().is_some() { load_by_id(caller, name) } else { load_by_name(caller, name) }
+}
+
 /// A revision owned by the caller.
 struct BorrowedRevision<'a>(&'a GitRevision);
 

@@ -48,7 +48,7 @@ pub use durations::longest_reconciliations;
 pub use feedback::{RecordedOpinion, RepairOpinionRequest, record_opinion};
 pub use find::{
     FOLDERS, GoalFile, GoalFileError, GoalSource, find_path, find_paths, list_goals, list_goals_on_disk,
-    list_goals_with_acceptance, load_by_id, load_by_name,
+    list_goals_with_acceptance, load_by_id, load_by_name, load_named_goal,
 };
 pub(crate) use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;

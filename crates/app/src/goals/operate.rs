@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    FileLock, GoalAct, LEADER_LOCK, StoreLedger, ledger_of, load_by_id, load_by_name,
+    FileLock, GoalAct, LEADER_LOCK, StoreLedger, ledger_of, load_named_goal,
     remote::deployed::OperatedDeployment, wake_daemon, with_recorded_schedule,
 };
 use crate::{
-    ActOrigin, Caller, CliExitCode, CommandError, approve::awaited_acceptance, specs::load::LoadedPlan, watch,
+    Caller, CliExitCode, CommandError, approve::awaited_acceptance, caller::person_key,
+    specs::load::LoadedPlan, watch,
 };
 use wf_base::{
     name::PlanId,
@@ -46,11 +47,8 @@ struct OperatedLedger {
 
 impl OperatedLedger {
     /// Opens the ledger of a goal a command names by its id or its file, and a browser by its id.
-    fn of(caller: &dyn Caller, name: &str, origin: ActOrigin) -> Result<Self, CommandError> {
-        let (loaded, goal) = match origin {
-            ActOrigin::CommandLine => load_by_name(caller, name)?,
-            ActOrigin::Browser => load_by_id(caller, name)?,
-        };
+    fn of(caller: &dyn Caller, name: &str) -> Result<Self, CommandError> {
+        let (loaded, goal) = load_named_goal(caller, name)?;
         let (store, reader) = ledger_of(caller.host(), &loaded)?;
         let goal = with_recorded_schedule(&goal, &reader)?;
         Ok(Self { loaded, goal, store, reader })
@@ -62,36 +60,26 @@ impl OperatedLedger {
 }
 
 /// Pauses a goal; times due meanwhile are skipped.
-pub fn pause_goal(
-    caller: &dyn Caller,
-    name: &str,
-    reason: &str,
-    origin: ActOrigin,
-) -> Result<GoalPauseOutcome, CommandError> {
+pub fn pause_goal(caller: &dyn Caller, name: &str, reason: &str) -> Result<GoalPauseOutcome, CommandError> {
     let paused = match OperatedDeployment::find_any(caller, name)? {
         Some(deployed) => {
             let (is_new, goal) = (!deployed.is_paused(), deployed.goal().clone());
             deployed.act(GoalAct::Pause { reason: reason.to_owned() })?;
             GoalPauseOutcome { goal, is_new }
         }
-        None => pause_here(caller, name, reason, origin)?,
+        None => pause_here(caller, name, reason)?,
     };
     if paused.is_new {
-        let (goal, (key, browser)) = (paused.goal.clone(), origin.author(caller));
-        watch::record_quietly(caller, WorkspaceAction::GoalPaused { goal, key, browser });
+        let (goal, key) = (paused.goal.clone(), person_key(caller).map(|key| key.public.id()));
+        watch::record_quietly(caller, WorkspaceAction::GoalPaused { goal, key });
     }
     wake_daemon(&caller.host().workspace().state);
     Ok(paused)
 }
 
 /// Pauses a goal under its workspace.
-fn pause_here(
-    caller: &dyn Caller,
-    name: &str,
-    reason: &str,
-    origin: ActOrigin,
-) -> Result<GoalPauseOutcome, CommandError> {
-    let open = OperatedLedger::of(caller, name, origin)?;
+fn pause_here(caller: &dyn Caller, name: &str, reason: &str) -> Result<GoalPauseOutcome, CommandError> {
+    let open = OperatedLedger::of(caller, name)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     // Times due before the pause are accounted for as such.
     turn(&open.goal, &mut open.ledger(), now)?;
@@ -100,18 +88,14 @@ fn pause_here(
 }
 
 /// Ends the pause of a goal at its next scheduled time, without catching up.
-pub fn resume_goal(
-    caller: &dyn Caller,
-    name: &str,
-    origin: ActOrigin,
-) -> Result<GoalResumeOutcome, CommandError> {
+pub fn resume_goal(caller: &dyn Caller, name: &str) -> Result<GoalResumeOutcome, CommandError> {
     let resumed = match OperatedDeployment::find_any(caller, name)? {
         Some(deployed) => resume_there(caller, deployed.refreshed()?)?,
-        None => resume_here(caller, name, origin)?,
+        None => resume_here(caller, name)?,
     };
     if resumed.was_paused {
-        let (goal, (key, browser)) = (resumed.goal.clone(), origin.author(caller));
-        watch::record_quietly(caller, WorkspaceAction::GoalResumed { goal, key, browser });
+        let (goal, key) = (resumed.goal.clone(), person_key(caller).map(|key| key.public.id()));
+        watch::record_quietly(caller, WorkspaceAction::GoalResumed { goal, key });
         wake_daemon(&caller.host().workspace().state);
     }
     Ok(resumed)
@@ -133,12 +117,8 @@ fn resume_there(
 }
 
 /// Ends the pause of a goal under its workspace.
-fn resume_here(
-    caller: &dyn Caller,
-    name: &str,
-    origin: ActOrigin,
-) -> Result<GoalResumeOutcome, CommandError> {
-    let open = OperatedLedger::of(caller, name, origin)?;
+fn resume_here(caller: &dyn Caller, name: &str) -> Result<GoalResumeOutcome, CommandError> {
+    let open = OperatedLedger::of(caller, name)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     let mut ledger = open.ledger();
     let decision = loop {
@@ -181,7 +161,7 @@ pub fn request_reconciliation(caller: &dyn Caller, id: &str) -> Result<PlanId, C
                 .action(UserAction::RunGoal(id.to_owned())),
         );
     }
-    let open = OperatedLedger::of(caller, id, ActOrigin::Browser)?;
+    let open = OperatedLedger::of(caller, id)?;
     let (goal, now) = (open.goal.id.clone(), caller.host().now());
     if let Some(awaited) = awaited_acceptance(caller, &open.loaded)? {
         let remedy = Remedy::from("accept it: ").action(UserAction::AcceptGoal(goal));

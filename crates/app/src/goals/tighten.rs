@@ -1,8 +1,8 @@
 use super::{
-    AutonomyStatus, GoalAct, ledger_of, load_by_id, load_by_name, remote::deployed::OperatedDeployment,
+    AutonomyStatus, GoalAct, ledger_of, load_named_goal, remote::deployed::OperatedDeployment,
     verified_reader, wake_daemon,
 };
-use crate::{ActOrigin, Caller, CliExitCode, CommandError, keys::author, watch};
+use crate::{Caller, CliExitCode, CommandError, caller::person_key, watch};
 use wf_base::{
     name::{PlanId, RunId},
     remedy::{Remedy, UserAction},
@@ -23,15 +23,8 @@ pub struct GoalTightenOutcome {
 }
 
 /// Withdraws the standing approval of a goal at once; no signature is needed for that.
-pub fn tighten_goal(
-    caller: &dyn Caller,
-    name: &str,
-    origin: ActOrigin,
-) -> Result<GoalTightenOutcome, CommandError> {
-    let (loaded, goal) = match origin {
-        ActOrigin::CommandLine => load_by_name(caller, name)?,
-        ActOrigin::Browser => load_by_id(caller, name)?,
-    };
+pub fn tighten_goal(caller: &dyn Caller, name: &str) -> Result<GoalTightenOutcome, CommandError> {
+    let (loaded, goal) = load_named_goal(caller, name)?;
     let status = AutonomyStatus::of(caller, &loaded, &goal, verified_reader(&loaded.workspace)?.as_ref())?;
     let id = &goal.id;
     if status.approval.is_none() {
@@ -49,10 +42,7 @@ pub fn tighten_goal(
         return Ok(GoalTightenOutcome { status, continuing_repairs, is_new: None });
     };
     let nonce = standing.statement.nonce.as_str().to_owned();
-    let key = match origin {
-        ActOrigin::CommandLine => author(caller.host()),
-        ActOrigin::Browser => None,
-    };
+    let key = person_key(caller);
     let (who, since) = (key.as_ref().map(|key| key.name.clone()), caller.host().now());
     let withdrawn = WithdrawnApproval { nonce: nonce.clone(), goal: id.clone(), who, since };
     let place = store.approvals().withdraw(withdrawn).wait()?;

@@ -2,8 +2,8 @@
 
 use super::{background::start_in_background, run_start::RunStart};
 use crate::{
-    ActOrigin, Caller, CommandError, Host, RunOptions, sessions::active_session, specs::load::load_plan,
-    watch,
+    Caller, CommandError, Host, RunOptions, caller::person_key, sessions::active_session,
+    specs::load::load_plan, watch,
 };
 use serde_json::json;
 use wf_base::name::RunId;
@@ -48,16 +48,12 @@ pub fn list_suggestions(host: &Host, only_pending: bool) -> Result<Vec<Suggestio
 }
 
 /// Dismisses a suggestion: its plan is not suggested for a while.
-pub fn dismiss_suggestion(
-    caller: &dyn Caller,
-    number: u32,
-    origin: ActOrigin,
-) -> Result<SuggestionRecord, CommandError> {
+pub fn dismiss_suggestion(caller: &dyn Caller, number: u32) -> Result<SuggestionRecord, CommandError> {
     let host = caller.host();
     let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
     let dismissed = store.suggestions().dismiss(number, host.now()).wait()?;
-    let (key, browser) = origin.author(caller);
-    let act = WorkspaceAction::SuggestionDismissed { suggestion: number, key, browser };
+    let key = person_key(caller).map(|key| key.public.id());
+    let act = WorkspaceAction::SuggestionDismissed { suggestion: number, key };
     watch::record_quietly(caller, act);
     Ok(dismissed)
 }

@@ -93,6 +93,8 @@ pub(crate) fn of_message(message: &BusMessage) -> AuditEntry {
             }
             // It has a key of its own.
             entry.about.remove("db");
+            let login = message.login.as_ref().and_then(|login| serde_json::to_value(login).ok());
+            entry.about.extend(login.map(|login| ("login".to_owned(), login)));
             entry
         }
     };

@@ -103,6 +103,7 @@ pub(crate) fn publish_durable(run: &RunContext, appended: &AppendResult, events:
             run: Some(run.run_ref.id.clone()),
             plan: Some(run.run_ref.plan.clone()),
             path: run.run_ref.path.clone(),
+            login: None,
             kind: message,
         });
     };

@@ -195,18 +195,12 @@ pub enum WorkspaceAction {
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
-        /// True if a page of `wf serve` asked for it: which person used the browser is not known.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        browser: bool,
     },
     GoalResumed {
         goal: PlanId,
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
-        /// True if a page of `wf serve` asked for it: which person used the browser is not known.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        browser: bool,
     },
     /// A goal was deployed on a backend, which decides about it from then on.
     GoalDeployed {
@@ -237,6 +231,17 @@ pub enum WorkspaceAction {
         /// The run that is undone.
         run: RunId,
     },
+    /// A browser saved a file of a run.
+    ArtifactRead {
+        run: RunId,
+        /// The file, by its digest.
+        artifact: Sha256Digest,
+    },
+    /// A browser ended the login of another one.
+    LoginEnded {
+        /// The login that was ended, by its id.
+        ended: String,
+    },
     /// A browser asked for the end of a run.
     RunCancelRequested { run: RunId },
     /// A browser asked for a run to go on.
@@ -263,9 +268,6 @@ pub enum WorkspaceAction {
         /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Sha256Digest>,
-        /// True if a page of `wf serve` asked for it: which person used the browser is not known.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        browser: bool,
     },
     /// Past scheduled times were made due.
     GoalBackfilled {

@@ -22,9 +22,22 @@ pub struct BusMessage {
     /// The tasks above the run, outermost first, if it is nested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
+    /// The login of the browser that asked for an act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<ActLogin>,
     /// The content.
     #[serde(flatten)]
     pub kind: BusMessageKind,
+}
+
+/// The login of a browser or a program at the pages of a workspace. It says which one, not which person: whoever has its
+/// key uses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActLogin {
+    /// Its id.
+    pub id: String,
+    /// The name it had when it asked.
+    pub name: String,
 }
 
 /// The position of an event in the database's log: its number there, and its hash.
@@ -63,7 +76,7 @@ pub enum BusMessageKind {
 impl BusMessage {
     /// Makes a message about an act outside of any run.
     pub fn act(at: Moment, act: WorkspaceAction) -> Self {
-        Self { at, run: None, plan: None, path: Vec::new(), kind: BusMessageKind::Act(act) }
+        Self { at, run: None, plan: None, path: Vec::new(), login: None, kind: BusMessageKind::Act(act) }
     }
 
     /// True if it should be written at once: it is the end of an outermost run, or an act.

@@ -12,6 +12,6 @@ mod publisher;
 mod tap;
 
 pub use action::WorkspaceAction;
-pub use message::{BusMessage, BusMessageKind, LogAnchor};
+pub use message::{ActLogin, BusMessage, BusMessageKind, LogAnchor};
 pub use publisher::MessageBus;
 pub use tap::{BusDelivery, BusSubscription, BusUnsubscriber};

@@ -19,6 +19,7 @@ use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
 use wf_app::{
     records::{ComparedFile, open_artifact_with},
     views::{file_text, find_run, state_reader},
+    watch::record_artifact_read,
 };
 use wf_base::digest::Sha256Digest;
 
@@ -50,14 +51,19 @@ pub(crate) async fn file(
         return visit.show("file.html", read).await;
     }
     let site = visit.site;
-    let opened = site.read(move |caller| {
+    let opened = site.change(move |caller| {
         let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
             return Ok(None);
         };
-        find_run(&reader, &run)?.map_or(Ok(None), |run| open_artifact_with(&reader, &run, &digest))
+        let Some(run) = find_run(&reader, &run)? else { return Ok(None) };
+        let opened = open_artifact_with(&reader, &run, &digest)?;
+        if opened.is_some() {
+            record_artifact_read(caller, &run, digest);
+        }
+        Ok(opened)
     });
     match opened.await {
-        Ok(Some(opened)) => send(site, opened.file),
+        Ok(Some(opened)) => send(Site::clone(&site), opened.file),
         Ok(None) => respond::missing(&site),
         Err(error) => respond::failure(&site, &error),
     }

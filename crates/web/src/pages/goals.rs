@@ -1,14 +1,16 @@
-use crate::{respond, site::Site, visit::Visit};
+use crate::{
+    respond,
+    visit::{LoginSite, Visit},
+};
 use axum::{
     Json,
-    extract::{Form, Path, Query, State},
+    extract::{Form, Path, Query},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_app::{
-    ActOrigin,
     approve::{GoalSignature, draft_goal_signature, submit_goal_signature},
     goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal},
     suggestions::{dismiss_suggestion, request_suggestion},
@@ -72,7 +74,7 @@ pub(crate) async fn goal(
 
 /// Pauses a goal.
 pub(crate) async fn pause(
-    State(site): State<Site>,
+    site: LoginSite,
     Path(goal): Path<String>,
     Form(form): Form<PauseForm>,
 ) -> Response {
@@ -83,28 +85,28 @@ pub(crate) async fn pause(
     }
     let reason = if reason.is_empty() { "paused in a browser".to_owned() } else { reason };
     let name = goal.clone();
-    let done = site.change(move |caller| pause_goal(caller, &name, &reason, ActOrigin::Browser)).await;
+    let done = site.change(move |caller| pause_goal(caller, &name, &reason)).await;
     respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Ends the pause of a goal.
-pub(crate) async fn resume(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+pub(crate) async fn resume(site: LoginSite, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.change(move |caller| resume_goal(caller, &name, ActOrigin::Browser)).await;
+    let done = site.change(move |caller| resume_goal(caller, &name)).await;
     respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Makes a reconciliation of a goal due now.
-pub(crate) async fn run_now(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+pub(crate) async fn run_now(site: LoginSite, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
     let done = site.change(move |caller| request_reconciliation(caller, &name)).await;
     respond::done(&site, done.map(|_| format!("/goals/{goal}")))
 }
 
 /// Withdraws the standing approval of a goal.
-pub(crate) async fn tighten(State(site): State<Site>, Path(goal): Path<String>) -> Response {
+pub(crate) async fn tighten(site: LoginSite, Path(goal): Path<String>) -> Response {
     let name = goal.clone();
-    let done = site.change(move |caller| tighten_goal(caller, &name, ActOrigin::Browser).map(drop)).await;
+    let done = site.change(move |caller| tighten_goal(caller, &name).map(drop)).await;
     respond::done(&site, done.map(|()| format!("/goals/{goal}")))
 }
 
@@ -115,7 +117,7 @@ struct SignatureRequest {
 }
 
 /// Drafts what a browser signs for a goal.
-pub(crate) async fn draft(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
+pub(crate) async fn draft(site: LoginSite, Path(goal): Path<String>, body: String) -> Response {
     let Ok(SignatureRequest { what }) = serde_json::from_str(&body) else {
         return respond::plain(StatusCode::BAD_REQUEST, "this is nothing to sign for a goal\n");
     };
@@ -126,7 +128,7 @@ pub(crate) async fn draft(State(site): State<Site>, Path(goal): Path<String>, bo
 }
 
 /// Records a signed statement about a goal.
-pub(crate) async fn sign(State(site): State<Site>, Path(goal): Path<String>, body: String) -> Response {
+pub(crate) async fn sign(site: LoginSite, Path(goal): Path<String>, body: String) -> Response {
     match site.change(move |caller| submit_goal_signature(caller, &goal, &body)).await {
         Ok(()) => respond::plain(StatusCode::OK, "recorded\n"),
         Err(error) => respond::uncounted(&site, &error),
@@ -134,13 +136,13 @@ pub(crate) async fn sign(State(site): State<Site>, Path(goal): Path<String>, bod
 }
 
 /// Starts the plan of a suggestion, and leads to the run.
-pub(crate) async fn post_acceptance(State(site): State<Site>, Path(number): Path<u32>) -> Response {
+pub(crate) async fn post_acceptance(site: LoginSite, Path(number): Path<u32>) -> Response {
     let begun = site.execute(move |caller| request_suggestion(caller, number)).await;
     respond::done(&site, begun.map(|run| format!("/runs/{run}")))
 }
 
 /// Dismisses a suggestion.
-pub(crate) async fn post_dismissal(State(site): State<Site>, Path(number): Path<u32>) -> Response {
-    let done = site.change(move |caller| dismiss_suggestion(caller, number, ActOrigin::Browser)).await;
+pub(crate) async fn post_dismissal(site: LoginSite, Path(number): Path<u32>) -> Response {
+    let done = site.change(move |caller| dismiss_suggestion(caller, number)).await;
     respond::done(&site, done.map(|_| "/inbox".to_owned()))
 }

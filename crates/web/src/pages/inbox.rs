@@ -1,12 +1,15 @@
 use axum::{
     Json,
-    extract::{Path, State},
+    extract::Path,
     http::{StatusCode, Uri},
     response::{IntoResponse, Redirect, Response},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{respond, site::Site, visit::Visit};
+use crate::{
+    respond,
+    visit::{LoginSite, Visit},
+};
 use wf_app::{
     approve::{RemoteAnswer, RequestName, draft_answer},
     resumption::answer_and_resume,
@@ -68,11 +71,7 @@ pub(crate) async fn request(visit: Visit, Path(name): Path<RequestAddress>) -> R
 }
 
 /// Drafts an answer: the text a browser signs.
-pub(crate) async fn draft(
-    State(site): State<Site>,
-    Path(name): Path<RequestAddress>,
-    body: String,
-) -> Response {
+pub(crate) async fn draft(site: LoginSite, Path(name): Path<RequestAddress>, body: String) -> Response {
     let Ok(answer) = serde_json::from_str::<RemoteAnswer>(&body) else {
         return respond::plain(StatusCode::BAD_REQUEST, "this is no answer\n");
     };
@@ -84,11 +83,7 @@ pub(crate) async fn draft(
 }
 
 /// Records a signed answer.
-pub(crate) async fn answer(
-    State(site): State<Site>,
-    Path(name): Path<RequestAddress>,
-    body: String,
-) -> Response {
+pub(crate) async fn answer(site: LoginSite, Path(name): Path<RequestAddress>, body: String) -> Response {
     let recorded = site.change(move |caller| answer_and_resume(caller, &name.into(), &body)).await;
     match recorded {
         Ok(record) => Json(record).into_response(),

@@ -1,19 +1,22 @@
 use axum::{
-    extract::{Extension, Form, Query, State},
+    extract::{Extension, Form, Path, Query, State},
     http::{
         HeaderMap, StatusCode,
-        header::{LOCATION, SET_COOKIE},
+        header::{LOCATION, SET_COOKIE, USER_AGENT},
     },
     response::{Html, IntoResponse, Response},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     guard,
-    logins::LoginAccess,
-    respond::{plain, too_many},
+    login_table::{LoginAccess, device_name},
+    logins::LoginRow,
+    respond::{self, plain, too_many},
     site::Site,
+    visit::{LoginSite, Visit},
 };
+use wf_app::watch::record_login_end;
 
 /// The page after a link, leading to the first one. A redirect would not: browsers send a cookie for this site alone
 /// only if one of its pages asks, and the link may have been on another.
@@ -54,7 +57,9 @@ pub(crate) async fn login(
     headers: HeaderMap,
     Form(query): Form<LinkQuery>,
 ) -> Response {
-    match site.logins.open(&query.key, site.host().now()) {
+    let device =
+        device_name(headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default());
+    match site.logins.open(&query.key, &device, site.host().now()) {
         Ok(Some(key)) => {
             let cookie = [(SET_COOKIE, guard::login_cookie(&site, &key))];
             (cookie, Html(ENTRY)).into_response()
@@ -82,18 +87,21 @@ fn invalid_link(site: &Site, headers: &HeaderMap) -> Response {
 pub(crate) struct LinkForm {
     #[serde(default)]
     access: LoginAccess,
+    /// The name of whoever it is for; empty: that of the device alone.
+    #[serde(default)]
+    name: String,
 }
 
 /// Shows a link for another browser, with the access of this one at most.
 pub(crate) async fn add_link(
-    State(site): State<Site>,
+    site: LoginSite,
     Extension(own): Extension<LoginAccess>,
     Form(form): Form<LinkForm>,
 ) -> Response {
     if form.access > own {
         return guard::lacks_access(&site, own, form.access);
     }
-    match site.add_link(form.access) {
+    match site.add_link(form.access, &form.name) {
         Ok(link) => site.templates.refusal(
             StatusCode::OK,
             "A link for another browser",
@@ -110,4 +118,59 @@ pub(crate) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Resp
     }
     let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, guard::login_cookie(&site, ""))];
     (StatusCode::SEE_OTHER, headers).into_response()
+}
+
+/// The login of a browser, and those of others.
+#[derive(Serialize)]
+struct OwnLogin {
+    /// Its id.
+    id: String,
+    logins: Vec<LoginRow>,
+    /// True if it may end others with no more access than its own.
+    may_end: bool,
+}
+
+/// The page of a login: its name, and the other logins.
+pub(crate) async fn own(visit: Visit) -> Response {
+    let logins = visit.site.logins.list(visit.site.host().now());
+    let own = OwnLogin { id: visit.site.login.id.clone(), logins, may_end: visit.may_operate() };
+    visit.show("me.html", move |_| Ok(Some(own))).await
+}
+
+/// The name of a login, as a form has it.
+#[derive(Deserialize)]
+pub(crate) struct NameForm {
+    name: String,
+}
+
+/// Gives the login of a browser another name.
+pub(crate) async fn rename(site: LoginSite, Form(form): Form<NameForm>) -> Response {
+    if form.name.trim().is_empty() {
+        let message = "Nothing was changed. The name is what the audit log has for what this browser does.";
+        return site.templates.refusal(StatusCode::BAD_REQUEST, "A name has at least one character", message);
+    }
+    site.logins.rename(&site.login.id, &form.name);
+    respond::done(&site, Ok("/me".to_owned()))
+}
+
+/// Ends the login of another browser.
+pub(crate) async fn end(
+    site: LoginSite,
+    Extension(own): Extension<LoginAccess>,
+    Path(id): Path<String>,
+) -> Response {
+    let logins = site.logins.list(site.host().now());
+    let Some(other) = logins.into_iter().find(|login| login.id == id) else {
+        return respond::done(&site, Ok("/me".to_owned()));
+    };
+    let wanted = other.access.max(LoginAccess::Operate);
+    if own < wanted {
+        return guard::lacks_access(&site, own, wanted);
+    }
+    site.logins.end(&id);
+    let recorded = site.change(move |caller| {
+        record_login_end(caller, &id);
+        Ok("/me".to_owned())
+    });
+    respond::done(&site, recorded.await)
 }

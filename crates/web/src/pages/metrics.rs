@@ -37,7 +37,7 @@ impl CountedMetrics {
 
 pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Response {
     let has_login = guard::login_key(&site, request.headers())
-        .is_some_and(|key| site.logins.access(key, site.host().now()).is_some());
+        .is_some_and(|key| site.logins.find(key, site.host().now()).is_some());
     if !has_login && !request.headers().contains_key(AUTHORIZATION) {
         return unauthorized();
     }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::{respond, site::Site, visit::Visit};
+use crate::{
+    respond,
+    visit::{LoginSite, Visit},
+};
 use axum::{
     Json,
-    extract::{Form, Path, Query, State},
+    extract::{Form, Path, Query},
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -118,7 +121,7 @@ pub(crate) async fn start(
 
 /// Drafts what a browser signs to start a plan.
 pub(crate) async fn draft(
-    State(site): State<Site>,
+    site: LoginSite,
     Path(plan): Path<String>,
     Form(pairs): Form<Vec<(String, String)>>,
 ) -> Response {

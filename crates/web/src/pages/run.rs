@@ -1,6 +1,10 @@
-use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
+use crate::{
+    caller::PageCaller,
+    respond,
+    visit::{LoginSite, Visit},
+};
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, Query},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -71,28 +75,28 @@ fn plan_page(caller: &PageCaller, run: &Value) -> Option<String> {
 }
 
 /// Undoes a run, and leads to the run that does it.
-pub(crate) async fn undo(State(site): State<Site>, Path(run): Path<String>) -> Response {
+pub(crate) async fn undo(site: LoginSite, Path(run): Path<String>) -> Response {
     act(&site, run, |caller, run| request_undo(caller, run)).await
 }
 
 /// Cancels a run.
-pub(crate) async fn cancel(State(site): State<Site>, Path(run): Path<String>) -> Response {
+pub(crate) async fn cancel(site: LoginSite, Path(run): Path<String>) -> Response {
     act(&site, run, |caller, run| request_cancel(caller, run).map(|()| run.clone())).await
 }
 
 /// Resumes a run.
-pub(crate) async fn resume(State(site): State<Site>, Path(run): Path<String>) -> Response {
+pub(crate) async fn resume(site: LoginSite, Path(run): Path<String>) -> Response {
     act(&site, run, |caller, run| request_resume(caller, run).map(|()| run.clone())).await
 }
 
 /// Starts a run repeating what did not succeed, and leads to it.
-pub(crate) async fn retry(State(site): State<Site>, Path(run): Path<String>) -> Response {
+pub(crate) async fn retry(site: LoginSite, Path(run): Path<String>) -> Response {
     act(&site, run, |caller, run| request_retry(caller, run)).await
 }
 
 /// Does something with a run, and leads to the run with the effect.
 async fn act(
-    site: &Site,
+    site: &LoginSite,
     run: String,
     act: impl FnOnce(&PageCaller, &RunId) -> Result<RunId, CommandError> + Send + 'static,
 ) -> Response {

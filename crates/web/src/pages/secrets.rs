@@ -1,7 +1,11 @@
-use crate::{respond, site::Site, visit::Visit};
+use crate::{
+    respond,
+    site::Site,
+    visit::{LoginSite, Visit},
+};
 use axum::{
     Json,
-    extract::{Form, Path, State, rejection::FormRejection},
+    extract::{Form, Path, rejection::FormRejection},
     http::{
         StatusCode,
         header::{ACCEPT, HeaderMap, LOCATION},
@@ -50,7 +54,7 @@ pub(crate) async fn secrets(visit: Visit) -> Response {
 
 /// Hands a secret over to the setup waiting for it. No answer has the secret in it.
 pub(crate) async fn enter(
-    State(site): State<Site>,
+    site: LoginSite,
     Path(address): Path<SecretAddress>,
     headers: HeaderMap,
     form: Result<Form<SecretForm>, FormRejection>,

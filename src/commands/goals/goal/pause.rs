@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::Ui;
 use wf_app::{
-    ActOrigin, CliExitCode, CommandError,
+    CliExitCode, CommandError,
     goals::{pause_goal, resume_goal},
 };
 
@@ -27,7 +27,7 @@ pub struct GoalResumeArgs {
 
 /// Pauses a goal.
 pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError> {
-    let paused = pause_goal(ui, &args.goal, &args.reason, ActOrigin::CommandLine)?;
+    let paused = pause_goal(ui, &args.goal, &args.reason)?;
     let already = if paused.is_new { "" } else { "already " };
     ui.print_info_line(&format!("{} is {already}paused", paused.goal));
     Ok(CliExitCode::Ok)
@@ -35,7 +35,7 @@ pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError>
 
 /// Ends the pause of a goal.
 pub fn resume(ui: &Ui, args: &GoalResumeArgs) -> Result<CliExitCode, CommandError> {
-    let resumed = resume_goal(ui, &args.goal, ActOrigin::CommandLine)?;
+    let resumed = resume_goal(ui, &args.goal)?;
     if resumed.was_paused {
         let next = resumed.next.map_or("never".to_owned(), wf_base::time::Moment::to_second);
         ui.print_info_line(&format!("{} is resumed · next {next}", resumed.goal));

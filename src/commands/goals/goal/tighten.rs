@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::{Ui, actions::command_text};
 use wf_app::{
-    ActOrigin, CliExitCode, CommandError,
+    CliExitCode, CommandError,
     goals::{GoalTightenOutcome, tighten_goal},
 };
 use wf_base::name::RunId;
@@ -21,8 +21,7 @@ pub struct GoalTightenArgs {
 
 /// Withdraws an approval.
 pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError> {
-    let GoalTightenOutcome { status, continuing_repairs, is_new } =
-        tighten_goal(ui, &args.goal, ActOrigin::CommandLine)?;
+    let GoalTightenOutcome { status, continuing_repairs, is_new } = tighten_goal(ui, &args.goal)?;
     let (id, noun) = (&status.goal.id, status.goal.noun());
     match &status.approval {
         Some(Ok(standing)) if is_new == Some(true) => {

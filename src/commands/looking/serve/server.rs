@@ -5,9 +5,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::open;
 use crate::{Ui, actions::command_text};
-use wf_app::{CliExitCode, CommandError, keys::from_private_file, views::state_reader};
+use wf_app::{
+    CliExitCode, CommandError,
+    keys::{default_key_name, from_private_file},
+    views::state_reader,
+};
 use wf_base::time::parse_duration;
-use wf_web::{LoginAccess, SiteAddress, SiteOptions, WebServer};
+use wf_web::{LinkError, LoginAccess, SiteAddress, SiteOptions, WebServer};
 
 /// The default address.
 const DEFAULT_LISTEN: &str = "localhost:8420";
@@ -23,7 +27,7 @@ Examples:
   wf serve                             http://localhost:8420, until Ctrl-C
   wf serve --listen localhost:0        at any free port
   wf serve --public-url https://wf.example.org
-  wf serve link --may look             a link for another browser, while it runs")]
+  wf serve link --for ada --may look   a link for another browser, while it runs")]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ServeArgs {
     #[command(subcommand)]
@@ -57,6 +61,12 @@ struct LinkArgs {
     /// starts runs
     #[arg(long, value_name = "ACCESS", default_value = "operate")]
     may: LinkAccess,
+    /// Name of whoever it is for; the audit log has it
+    #[arg(long = "for", value_name = "NAME")]
+    name: Option<String>,
+    /// Print a key for a program instead, as JSON: it sends `Authorization: Bearer KEY`
+    #[arg(long)]
+    token: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -79,7 +89,7 @@ impl LinkAccess {
 /// Serves the pages of a workspace until it is asked to exit.
 pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     if let Some(ServeCommand::Link(args)) = &args.command {
-        return print_link(ui, args.may.login());
+        return print_link(ui, args);
     }
     let address = SiteAddress::parse(&args.listen, args.public_url.as_deref())
         .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
@@ -103,14 +113,21 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     served
 }
 
-/// Prints a link to the pages that another process serves.
-fn print_link(ui: &Ui, access: LoginAccess) -> Result<CliExitCode, CommandError> {
-    let link = wf_web::add_link(&ui.host, access)
-        .map_err(|error| CommandError::new(CliExitCode::State, error.to_string()))?;
-    let Some(link) = link else {
+/// Prints a link to the pages that another process serves, or a key for a program.
+fn print_link(ui: &Ui, args: &LinkArgs) -> Result<CliExitCode, CommandError> {
+    let access = args.may.login();
+    let name = args.name.clone().unwrap_or_else(|| default_key_name(&ui.host));
+    let unserved = || {
         let reason = "no server of this workspace answers, or its logins cannot be written";
-        return Err(CommandError::new(CliExitCode::State, reason).hint("start one: wf serve"));
+        CommandError::new(CliExitCode::State, reason).hint("start one: wf serve")
     };
+    let failed = |error: LinkError| CommandError::new(CliExitCode::State, error.to_string());
+    if args.token {
+        let token = wf_web::add_token(&ui.host, access, &name).map_err(failed)?.ok_or_else(unserved)?;
+        ui.print(&format!("{}\n", serde_json::json!(token)))?;
+        return Ok(CliExitCode::Ok);
+    }
+    let link = wf_web::add_link(&ui.host, access, &name).map_err(failed)?.ok_or_else(unserved)?;
     ui.print(&format!("{link}\n"))?;
     ui.print_info("the link works once, within fifteen minutes, while the server runs\n");
     Ok(CliExitCode::Ok)

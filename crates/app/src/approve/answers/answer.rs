@@ -203,7 +203,7 @@ impl AnswerReview {
         let (payload, proposal) = (statement.text(), self.proposal_text());
         let signer = agree(caller, &mut rules, None, signing, question, &|| show(&payload, &proposal))?;
         let token = ApprovalToken::sign(statement, &signer);
-        self.accept(host, &token, &rules)
+        self.accept(caller, &token, &rules)
     }
 
     /// Drafts the statement, for a key signing it elsewhere.
@@ -218,14 +218,13 @@ impl AnswerReview {
 
     /// Records an answer signed elsewhere.
     pub fn submit(&self, caller: &dyn Caller, token: &ApprovalToken) -> Result<QuorumState, CommandError> {
-        let host = caller.host();
-        self.accept(host, token, &SigningRules::of(caller, &host.workspace())?)
+        self.accept(caller, token, &SigningRules::of(caller, &caller.host().workspace())?)
     }
 
     /// Records a signed answer if it counts.
     fn accept(
         &self,
-        host: &Host,
+        caller: &dyn Caller,
         token: &ApprovalToken,
         rules: &SigningRules,
     ) -> Result<QuorumState, CommandError> {
@@ -234,9 +233,10 @@ impl AnswerReview {
             let message = "an answer has exactly one signature";
             return Err(CommandError::new(CliExitCode::Approval, message).hint("each approver answers alone"));
         };
+        let host = caller.host();
         let (state, quorum) = self.combine(host, token, rules)?;
         self.refuse_other_text(host, token, *key)?;
-        self.record(host, token, *key, quorum)?;
+        self.record(caller, token, *key, quorum)?;
         wake_daemon(&host.workspace().state);
         Ok(state)
     }
@@ -373,11 +373,12 @@ impl AnswerReview {
 
     fn record(
         &self,
-        host: &Host,
+        caller: &dyn Caller,
         token: &ApprovalToken,
         key: Sha256Digest,
         quorum: AnswerQuorum,
     ) -> Result<(), CommandError> {
+        let host = caller.host();
         let scope = self.scope().as_str().to_owned();
         let (word, act) = match token.statement().verdict {
             ApprovalDecision::Approved => ("approved", WorkspaceAction::Approved { scope, key }),
@@ -399,7 +400,7 @@ impl AnswerReview {
             if conflict { CommandError { exit: CliExitCode::Approval, ..error } } else { error }
         })?;
         if taken == AnswerEffect::Recorded {
-            watch::record_command_act(host, act)?;
+            watch::record_act(caller, act)?;
         }
         Ok(())
     }

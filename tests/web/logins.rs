@@ -1,0 +1,114 @@
+//! Logins by their names: who asked for what, and who ends whose login.
+
+use std::io::{Read as _, Write as _};
+
+use super::{GOAL, Pages};
+use crate::support::Sandbox;
+
+/// Another browser, or a program, at the same server.
+struct Guest {
+    host: String,
+    /// The header with its key.
+    header: String,
+}
+
+impl Guest {
+    /// Opens a link.
+    fn open(pages: &Pages, link: &str) -> Self {
+        let key = link.trim().split_once("/login?").unwrap().1;
+        let mut guest = Self { host: pages.host.clone(), header: String::new() };
+        let answer = guest.send("POST", "/login", key);
+        let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect("it lets in");
+        guest.header = format!("Cookie: {}\r\n", cookie.split(';').next().unwrap());
+        guest
+    }
+
+    /// Sends a request, and returns the answer.
+    fn send(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = std::net::TcpStream::connect(&self.host).unwrap();
+        let Self { host, header } = self;
+        // A program with a key in a header of its own comes from no site.
+        let origin =
+            if header.starts_with("Auth") { String::new() } else { format!("Origin: http://{host}\r\n") };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n\
+             Accept: application/json\r\nContent-Type: application/x-www-form-urlencoded\r\n{origin}{header}\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Returns the id of its login.
+    fn id(&self) -> String {
+        let answer = self.send("GET", "/me", "");
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        serde_json::from_str::<serde_json::Value>(body).unwrap()["id"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn the_audit_log_names_the_login_that_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/mirror.md", GOAL);
+    let mut pages = Pages::open(&sandbox);
+    pages.own_post("/goals/mirror/pause", "reason=rain");
+    let own = pages.view("/me");
+    let (id, name) = (own["id"].as_str().unwrap(), own["logins"][0]["name"].as_str().unwrap());
+    assert!(name.contains("· a browser"), "{own}");
+    let record = pages.ask("/audit?kind=goal_paused");
+    assert!(record.contains(id) && record.contains(name), "{record}");
+
+    let link = sandbox.wf(&["serve", "link", "--may", "operate", "--for", "ada"]).exits(0).out;
+    pages.log_in(&link.trim()[pages.origin().len()..]);
+    pages.own_post("/goals/mirror/resume", "");
+    pages.shows("/audit?kind=goal_resumed", &["ada · a browser"]);
+    let renamed = pages.own_post("/me/name", "name=ada+at+home");
+    assert!(renamed.starts_with("HTTP/1.1 303 "), "{renamed}");
+    pages.own_post("/goals/mirror/pause", "");
+    pages.shows("/audit?kind=goal_paused&q=home", &["ada at home"]);
+    let refused = pages.own_post("/me/name", "name=+");
+    assert!(refused.starts_with("HTTP/1.1 400 ") && refused.contains("at least one character"), "{refused}");
+}
+
+#[test]
+fn a_login_ends_others_with_no_more_access_than_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/mirror.md", GOAL);
+    let starter = Pages::open(&sandbox);
+    let starter_id = starter.view("/me")["id"].as_str().unwrap().to_owned();
+    let guest = |access: &str, name: &str| {
+        let link = sandbox.wf(&["serve", "link", "--may", access, "--for", name]).exits(0).out;
+        Guest::open(&starter, &link)
+    };
+    let (operator, looker) = (guest("operate", "bob"), guest("look", "eve"));
+    let end = |by: &Guest, id: &str| by.send("POST", &format!("/logins/{id}/end"), "");
+    assert!(end(&operator, &starter_id).starts_with("HTTP/1.1 403 "), "it may do more");
+    assert!(end(&looker, &operator.id()).starts_with("HTTP/1.1 403 "), "it may only look");
+    let ended = looker.id();
+    assert!(end(&operator, &ended).starts_with("HTTP/1.1 303 "));
+    assert!(looker.send("GET", "/me", "").starts_with("HTTP/1.1 401 "));
+    starter.shows("/audit?kind=login_ended", &["bob", &ended]);
+}
+
+#[test]
+fn a_program_has_a_login_of_its_own_and_needs_no_origin() {
+    let sandbox = Sandbox::new();
+    sandbox.file("goals/mirror.md", GOAL);
+    let pages = Pages::open(&sandbox);
+    let printed =
+        sandbox.wf(&["serve", "link", "--token", "--may", "operate", "--for", "deploy bot"]).exits(0).out;
+    let token: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(token["url"], format!("http://{}", pages.host), "{printed}");
+    let bearer =
+        |key: &str| Guest { host: pages.host.clone(), header: format!("Authorization: Bearer {key}\r\n") };
+    let bot = bearer(token["token"].as_str().unwrap());
+    let paused = bot.send("POST", "/goals/mirror/pause", "reason=rain");
+    assert!(paused.starts_with("HTTP/1.1 303 "), "{paused}");
+    pages.shows("/audit?kind=goal_paused", &["deploy bot", &bot.id()]);
+    assert!(bot.send("POST", "/plans/x/start", "").starts_with("HTTP/1.1 403 "), "it may only operate");
+    assert!(bearer("0").send("GET", "/", "").starts_with("HTTP/1.1 401 "));
+    assert!(!sandbox.read(".wf/logins.json").contains(token["token"].as_str().unwrap()));
+}

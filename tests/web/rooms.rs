@@ -89,6 +89,23 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     pages.shows("/", &["Wrong now", "wf daemon"]);
     pages.shows("/goals/mirror?month=2026-10", &["Calendar of 2026-10", "clocks go back to 02:00", "07:00"]);
     pages.shows("/goals/mirror?month=nonsense", &["Calendar of "]);
+    pages.shows(
+        "/goals/mirror?hour=2026-10-25T07",
+        &["Calendar of 2026-10", "Slots of 2026-10-25 07 h", "07:00"],
+    );
+    for (month, beside) in [("1970-01", "?month=1970-02#calendar"), ("9998-12", "?month=9998-11#calendar")] {
+        let page = pages.ask(&format!("/goals/mirror?month={month}"));
+        assert!(page.contains(beside) && page.matches("#calendar\"").count() == 91, "{month}: {page}");
+    }
+    pages.shows(
+        "/goals",
+        &["Nothing that is due starts: the daemon is not running", "tabindex=\"0\" datetime="],
+    );
+    pages.shows(
+        "/schedule?week=2026-10-25",
+        &["Week of 2026-10-19", "Sun 25", "?week=2026-10-26", "/goals/mirror"],
+    );
+    pages.shows("/schedule?week=nonsense", &["Week of "]);
     let paused = pages.own_post("/goals/mirror/pause", "reason=rain+%3Cb%3E");
     assert!(paused.starts_with("HTTP/1.1 303 ") && paused.contains("location: /goals/mirror"), "{paused}");
     pages.shows("/goals/mirror", &["data-state=\"paused\"", "rain &lt;b&gt;", "Resume"]);
@@ -107,6 +124,11 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     let asked = pages.own_post("/goals/mirror/run", "");
     assert!(asked.starts_with("HTTP/1.1 303 "), "{asked}");
     until("the daemon has reconciled it", || pages.ask("/goals/mirror").contains("data-state=\"healthy\""));
+    let page = pages.ask("/goals");
+    assert!(page.contains("UTC: healthy") && !page.contains("Nothing that is due starts"), "{page}");
+    let run = last_run(&sandbox);
+    assert!(page.contains(&format!("<a href=\"/runs/{run}\"")), "{page}");
+    pages.shows(&format!("/runs/{run}"), &["look of the goal <a href=\"/goals/mirror\">mirror</a>"]);
     pages.shows("/activity", &["the goal <code>mirror</code> is healthy"]);
     pages.shows("/audit?kind=goal_requested", &["goal=mirror"]);
     let _ = daemon.kill();

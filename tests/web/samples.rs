@@ -12,14 +12,15 @@ use crate::support::Sandbox;
 use wf_app::{
     connections::ConnectionRecord,
     views::{
-        ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, CalendarDay,
+        ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, AutonomyUse, CalendarDay,
         CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, FailureGroup, FailureTask,
-        FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalView, HomeView, HourCell, InboxView,
-        LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView, MemoryItemView, MemoryView, Notice,
-        OutputView, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource, PlanUse, PlanView,
-        RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunOutlook, RunProgress, RunSource,
-        RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView,
-        SkillView, StepDuration, TaskView, TimelineView, UnbegunStep, UpcomingGoal, UpcomingSlot,
+        FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView, GoalsView,
+        HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView,
+        MemoryItemView, MemoryView, Notice, OutputView, ParamField, PlanForm, PlanListing, PlanProblem,
+        PlanSource, PlanUse, PlanView, RecentDay, RecentDays, RequestView, RunAbout, RunFailures,
+        RunFileList, RunGraph, RunOutlook, RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit,
+        SearchView, ShownValue, SkillListing, SkillLockView, SkillView, StepDuration, TaskView, TimelineView,
+        UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
     },
 };
 use wf_base::{
@@ -154,25 +155,59 @@ fn the_samples_of_skills_and_connections_are_like_the_types_of_views() {
 
 #[test]
 fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
-    let slot = CalendarSlot { at: at(), local: text(), utc: text(), state: text() };
-    let day = CalendarDay { day: 1, clock_change: None, slots: vec![slot], more: 0 };
+    let slot = || CalendarSlot {
+        at: at(),
+        local: text(),
+        utc: text(),
+        state: "failed",
+        count: 1,
+        run: Some(RunId::from_bytes([1; 16])),
+    };
+    let day = CalendarDay { day: 1, clock_change: None, slots: vec![slot()], more: text() };
     let weeks = vec![vec![Some(day), None]];
-    let hours = vec![DayHours { day: 1, cells: vec![HourCell { state: text(), words: text() }] }];
-    let calendar = CalendarMonth {
+    let cells = vec![HourCell { state: text(), words: text(), page: None }];
+    let month = CalendarMonth {
         month: text(),
-        earlier: text(),
-        later: text(),
+        earlier: None,
+        later: None,
         zone: text(),
         weeks,
-        hours,
+        hours: vec![DayHours { day: 1, cells }],
         recorded_since: None,
     };
+    let days = vec![RecentDay { date: text(), state: text(), words: text() }];
+    let recent = RecentDays { svg: None, days, first: text(), last: text() };
+    let hour = HourSlots { hour: text(), slots: vec![slot()], more: text() };
+    let times = GoalTimes { recent: Some(recent), month, hour: Some(hour) };
     let upcoming = vec![UpcomingSlot { at: at(), local: text(), zone: text(), note: None }];
-    let goal = json!({"id": null, "path": "goals/x.md", "broken": "2 problems"});
-    let goal = GoalView { goal, history: vec![], upcoming, calendar: Some(calendar), autonomy: None };
+    let document = json!({"id": null, "path": "goals/x.md", "broken": "2 problems"});
+    let goal = GoalView {
+        goal: document.clone(),
+        history: vec![],
+        upcoming,
+        times: Some(times),
+        failed_run: None,
+        autonomy: None,
+    };
     let mut goal = serde_json::to_value(&goal).unwrap();
     goal["may_operate"] = true.into();
     fits("goal", "", &goal);
+    let autonomy = Some(AutonomyUse { used: 1, limit: 2, state: "holds" });
+    let summary = GoalSummary { goal: document, strip: None, autonomy, failed_run: None };
+    let days = vec![HourCell { state: text(), words: text(), page: None }];
+    let week = WeekOfGoal { id: text(), title: None, zone: text(), is_paused: true, days };
+    let week = WeekView {
+        week: text(),
+        earlier: None,
+        later: None,
+        days: vec![text()],
+        svg: None,
+        goals: vec![week],
+        more: 0,
+        broken: 0,
+    };
+    fits("schedule", "", &week);
+    fits("goals", "", &GoalsView { goals: vec![summary], idle: None });
 }
 
 #[test]

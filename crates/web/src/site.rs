@@ -232,6 +232,7 @@ impl Site {
             .route("/plans/{plan}/start", get(pages::plans::form))
             .route("/goals", get(pages::goals::goals))
             .route("/goals/{goal}", get(pages::goals::goal))
+            .route("/schedule", get(pages::goals::schedule))
             .route("/activity", get(pages::audit::activity))
             .route("/memory", get(pages::memory::memory))
             .route("/memory/{item}", get(pages::memory::item))

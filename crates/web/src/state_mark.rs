@@ -56,6 +56,8 @@ impl StateMark {
             "pending" | "planned" | "new" => (StateTone::Quiet, "○"),
             "skipped" | "excluded" => (StateTone::Quiet, "–"),
             "cancelled" => (StateTone::Quiet, "⊘"),
+            "uncomputed" | "unrecorded" => (StateTone::Quiet, "?"),
+            "before" => (StateTone::Quiet, ""),
             _ => (StateTone::Quiet, "·"),
         };
         Self { tone, glyph }
@@ -77,24 +79,29 @@ fn state_badge(state: &str) -> Value {
     ))
 }
 
-/// Returns a cell of a table with the mark of a state, and words that say more.
-pub(crate) fn mark(state: &str, words: &str) -> Value {
+/// Returns a cell of a table with the mark of a state, words that say more, and a page that says all.
+pub(crate) fn mark(state: &str, words: &str, page: Option<String>) -> Value {
+    let (state_word, words) = (untrusted(state).block(), untrusted(words).block());
+    let words = HtmlEscape(&words);
     if state.is_empty() {
-        return Value::from_safe_string("<td></td>".to_owned());
+        return Value::from_safe_string(format!("<td><span class=\"unseen\">{words}</span></td>"));
     }
     let StateMark { tone, glyph } = StateMark::of(state);
-    let (state, words) = (untrusted(state).block(), untrusted(words).block());
+    let text = format!("<span aria-hidden=\"true\">{glyph}</span><span class=\"unseen\">{words}</span>");
+    let text = match page {
+        Some(page) => format!("<a href=\"{}\">{text}</a>", HtmlEscape(&untrusted(&page).block())),
+        None => text,
+    };
     Value::from_safe_string(format!(
-        "<td data-state=\"{}\" data-tone=\"{}\" title=\"{2}\"><span aria-hidden=\"true\">{glyph}</span><span class=\"unseen\">{2}</span></td>",
-        HtmlEscape(&state),
+        "<td data-state=\"{}\" data-tone=\"{}\" title=\"{words}\">{text}</td>",
+        HtmlEscape(&state_word),
         tone.word(),
-        HtmlEscape(&words),
     ))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{StateMark, StateTone, state_badge};
+    use super::{StateMark, StateTone, mark, state_badge};
 
     #[test]
     fn a_state_is_text_in_an_attribute() {
@@ -105,6 +112,17 @@ mod tests {
         let foreign = state_badge("card\" onclick=\"x<b>\u{202e}").to_string();
         assert!(foreign.contains("data-tone=\"quiet\"") && !foreign.contains("<b>"), "{foreign}");
         assert!(!foreign.contains("\" onclick"), "{foreign}");
+    }
+
+    #[test]
+    fn a_cell_says_why_it_is_empty_and_leads_to_what_it_stands_for() {
+        assert_eq!(
+            mark("", "nothing was due", None).to_string(),
+            "<td><span class=\"unseen\">nothing was due</span></td>"
+        );
+        let linked = mark("failed", "2 failed", Some("?hour=2026-11-28T08\"#hour".into())).to_string();
+        assert!(linked.contains("<a href=\"?hour=2026-11-28T08&quot;#hour\">"), "{linked}");
+        assert!(linked.contains("title=\"2 failed\"") && linked.contains(">✕</span>"), "{linked}");
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 38] = [
     ("plan_start.html", include_str!("templates/plan_start.html")),
     ("goals.html", include_str!("templates/goals.html")),
     ("goal.html", include_str!("templates/goal.html")),
+    ("schedule.html", include_str!("templates/schedule.html")),
     ("activity.html", include_str!("templates/activity.html")),
     ("memory.html", include_str!("templates/memory.html")),
     ("memory_item.html", include_str!("templates/memory_item.html")),
@@ -81,6 +82,7 @@ impl PageTemplates {
         environment.add_filter("badge", badge);
         environment.add_filter("mark", mark);
         environment.add_filter("when", when);
+        environment.add_filter("due", due);
         environment.add_filter("took", took);
         environment.add_filter("file_name", |path: &str| file_name(path).to_owned());
         environment.add_filter("first_line", |text: &str| text.lines().next().unwrap_or_default().to_owned());
@@ -177,6 +179,12 @@ fn when(value: &str) -> Value {
         return Value::from(value);
     };
     Value::from_safe_string(format!("<time datetime=\"{at}\">{} UTC</time>", moment(at)))
+}
+
+/// Returns an instant that shows exactly when it is to whoever points at it, also with keys.
+fn due(value: &str) -> Value {
+    let time = when(value).to_string();
+    Value::from_safe_string(time.replacen("<time ", "<time tabindex=\"0\" ", 1))
 }
 
 /// Returns the time between two instants, without milliseconds where nobody worked.

@@ -1,3 +1,4 @@
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{StateReader, state_reader};
@@ -8,26 +9,42 @@ use crate::{
     goals::{DeployedGoal, GoalFile, job_block, list_goals_with_acceptance, read_deployment},
     specs::load,
 };
-use wf_base::{diag::Severity, remedy::UserAction, time::Moment};
+use wf_base::{diag::Severity, name::RunId, remedy::UserAction, time::Moment};
+use wf_core::goal::ReconciliationHealth;
 use wf_lang::DiskFiles;
-use wf_model::Goal;
+use wf_model::{Goal, GoalApproval};
 use wf_sign::approval::ReviewPolicy;
 use wf_store::{GoalRow, ReconciliationRow, StoreReader};
 
-/// The most reconciliations among which the last one that ended is looked for.
-const RECENT: usize = 20;
+/// The most reconciliations that a list reads, and among which the last one that ended is looked for.
+const RECENT: usize = 30;
 
 /// A goal in a list.
 pub struct GoalListing {
     pub file: GoalFile,
     /// Its account; `None`: no daemon has decided about it yet.
     pub row: Option<GoalRow>,
+    /// The latest reconciliations, newest first.
+    pub recent: Vec<ReconciliationRow>,
     /// The last reconciliation that ended.
     pub last_row: Option<ReconciliationRow>,
+    /// Since when it is as it is: the scheduled time of the first failure, if it fails.
+    pub since: Option<Moment>,
     /// The next time at which one starts.
     pub next: Option<Moment>,
     /// The reason why it is not run any more, if it is not.
     pub blocked: Option<GoalBlockage>,
+    /// The use of its standing approval; `None`: it has none.
+    pub autonomy: Option<AutonomyUse>,
+}
+
+/// The use of a standing approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AutonomyUse {
+    pub used: u32,
+    pub limit: u32,
+    /// The word for its state.
+    pub state: &'static str,
 }
 
 /// Lists the goals of a workspace, by path.
@@ -65,21 +82,40 @@ impl GoalListing {
         is_reviewed: bool,
     ) -> Result<Self, CommandError> {
         let now = caller.host().now();
-        let mut listing = Self { file, row: None, last_row: None, next: None, blocked: None };
+        let mut listing = Self {
+            file,
+            row: None,
+            recent: Vec::new(),
+            last_row: None,
+            since: None,
+            next: None,
+            blocked: None,
+            autonomy: None,
+        };
         let Ok(goal) = listing.file.goal.clone() else {
             return Ok(listing);
         };
         listing.next = goal.timing.next(now).map(|slot| start_time(&goal, slot.at));
         if let Some(reader) = reader {
             listing.row = reader.goals().all()?.into_iter().find(|row| row.id == goal.id);
-            let cycles = reader.reconciliations().latest(&goal.id, RECENT)?;
-            listing.last_row = cycles.into_iter().find(|cycle| cycle.ended.is_some());
+            listing.recent = reader.reconciliations().latest(&goal.id, RECENT)?;
+            listing.last_row = listing.recent.iter().find(|cycle| cycle.ended.is_some()).cloned();
+            listing.since = listing.last_row.as_ref().and_then(|cycle| Some(cycle.ended.as_ref()?.0));
+            if listing.last_health() == Some(ReconciliationHealth::Failed) {
+                listing.since = reader.reconciliations().failing_since(&goal.id)?.or(listing.since);
+            }
         }
         let refused = reader.map_or(Ok(None), |reader| reader.slots().goal_block(&goal.id))?;
         let since = refused.as_ref().map(|refused| refused.since);
         let (workspace, path) = (caller.host().workspace(), &listing.file.path);
         let is_signed = is_reviewed || goal.is_signed_job();
-        let approval = is_signed.then(|| standing_approval(&workspace, &goal.id, path, now)).transpose()?;
+        let is_standing = is_signed || goal.approval == GoalApproval::Standing;
+        let approval = is_standing.then(|| standing_approval(&workspace, &goal.id, path, now)).transpose()?;
+        listing.autonomy = approval.as_ref().and_then(|checked| {
+            let standing = checked.as_ref().ok()?;
+            let (used, limit) = (standing.used, standing.statement.executions);
+            Some(AutonomyUse { used, limit, state: standing.state(now) })
+        });
         let issued = approval.as_ref().and_then(|checked| Some(checked.as_ref().ok()?.statement.issued));
         // Whether an approval covers the workspace as it is, only a reconciliation finds out.
         let refused = refused.filter(|refused| is_signed && issued.is_none_or(|issued| issued <= refused.at));
@@ -88,6 +124,25 @@ impl GoalListing {
         let reason = awaited.or(lacking).or(refused.map(|refused| refused.reason));
         listing.blocked = reason.map(|reason| GoalBlockage { since, reason });
         Ok(listing)
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.row.as_ref().is_some_and(|row| row.paused.is_some())
+    }
+
+    fn last_health(&self) -> Option<ReconciliationHealth> {
+        Some(self.last_row.as_ref()?.ended.as_ref()?.1)
+    }
+
+    /// Returns the last run that found that the goal is not kept; `None`: it is, or it is not known.
+    pub fn failed_run(&self) -> Option<RunId> {
+        let is_failing = matches!(
+            self.last_health(),
+            Some(
+                ReconciliationHealth::Failed | ReconciliationHealth::Unknown | ReconciliationHealth::Waiting
+            )
+        );
+        self.last_row.as_ref().filter(|_| is_failing).map(|cycle| decisive_run(cycle).clone())
     }
 
     pub fn deployment(&self) -> Option<DeployedGoal> {
@@ -105,11 +160,9 @@ impl GoalListing {
         let ended = self.last_row.as_ref().and_then(|cycle| cycle.ended.as_ref());
         let (health, reason, since) = match &self.blocked {
             Some(blocked) => (Some("blocked"), Some(&blocked.reason), blocked.since),
-            None => (
-                ended.map(|(_, health, _)| health.as_str()),
-                ended.map(|(_, _, reason)| reason),
-                ended.map(|(at, _, _)| *at),
-            ),
+            None => {
+                (ended.map(|(_, health, _)| health.as_str()), ended.map(|(_, _, reason)| reason), self.since)
+            }
         };
         json!({
             "id": goal.id,
@@ -129,4 +182,9 @@ impl GoalListing {
 /// Returns the time at which the reconciliation of a scheduled time starts.
 fn start_time(goal: &Goal, slot: Moment) -> Moment {
     slot.after(goal.timing.offset(goal.id.as_str()))
+}
+
+/// Returns the run that decided a reconciliation: the repair, or else the check.
+pub(super) fn decisive_run(cycle: &ReconciliationRow) -> &RunId {
+    cycle.repair.as_ref().unwrap_or(&cycle.run)
 }

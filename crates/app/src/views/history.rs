@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::{
     StateReader,
-    calendar::{CalendarMonth, CalendarPage},
+    calendar::{CalendarQuery, GoalTimes, goal_times},
     goals::goal_listings_of,
     state_reader,
 };
@@ -11,9 +11,12 @@ use crate::{
     goals::{AutonomyStatus, GoalSource, find_path, load_by_name},
     specs::load::load_goal,
 };
-use wf_base::{name::PlanId, time::Moment};
+use wf_base::{
+    name::{PlanId, RunId},
+    time::Moment,
+};
 use wf_core::goal::ReconciliationPart;
-use wf_model::{Goal, schedule::DstNote};
+use wf_model::schedule::DstNote;
 use wf_store::{ReconciliationRow, SlotRow, StoreReader};
 
 /// The most entries of a page, and the most scheduled times to come.
@@ -128,8 +131,10 @@ pub struct GoalView {
     pub history: Vec<Value>,
     /// The next scheduled times, in UTC and in their zone.
     pub upcoming: Vec<UpcomingSlot>,
-    /// A month of its slots; absent: its file is broken.
-    pub calendar: Option<CalendarMonth>,
+    /// Its last days, and a month of its slots; absent: its file is broken.
+    pub times: Option<GoalTimes>,
+    /// The run that found that it is not kept; absent: it is.
+    pub failed_run: Option<RunId>,
     /// Its autonomy and the advice on that, as `wf goal autonomy --json` has them; absent: it needs no approval.
     pub autonomy: Option<Value>,
 }
@@ -146,14 +151,18 @@ pub struct UpcomingSlot {
 }
 
 /// Returns a goal with its history and the slots of a month, by default of the present one; `None` if there is no such goal.
-pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<GoalView>, CommandError> {
+pub fn goal_view(
+    caller: &dyn Caller,
+    id: &str,
+    query: &CalendarQuery,
+) -> Result<Option<GoalView>, CommandError> {
     let reader = state_reader(caller)?;
     let reader = reader.as_ref().map(StateReader::store);
     let listings = goal_listings_of(caller, reader)?;
     let Some(listing) = listings.iter().find(|listing| listing.file.id.as_deref() == Some(id)) else {
         return Ok(None);
     };
-    let (mut history, mut upcoming, mut shown_month) = (Vec::new(), Vec::new(), None);
+    let (mut history, mut upcoming, mut times) = (Vec::new(), Vec::new(), None);
     if let Ok(goal) = &listing.file.goal {
         if let Some(reader) = reader {
             history = recorded_history(reader, &goal.id, HISTORY)?
@@ -163,7 +172,7 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
                 .collect();
         }
         let mut at = caller.host().now();
-        shown_month = Some(calendar_month(goal, month, reader, at)?);
+        times = Some(goal_times(goal, query, reader, at)?);
         while let Some(slot) = goal.timing.next(at).filter(|_| upcoming.len() < UPCOMING) {
             let zone = goal.timing.zone_of(&slot);
             at = slot.at;
@@ -172,27 +181,8 @@ pub fn goal_view(caller: &dyn Caller, id: &str, month: &str) -> Result<Option<Go
         }
     }
     let autonomy = goal_autonomy(caller, reader, &listing.file.path);
-    Ok(Some(GoalView { goal: listing.json(), history, upcoming, calendar: shown_month, autonomy }))
-}
-
-/// Returns a month of a goal, as the ledger and its schedule have it.
-fn calendar_month(
-    goal: &Goal,
-    month: &str,
-    reader: Option<&StoreReader>,
-    now: Moment,
-) -> Result<CalendarMonth, CommandError> {
-    let page = CalendarPage::new(goal, month, now);
-    let (from, until) = page.span();
-    let slots = reader.map(StoreReader::slots);
-    let recorded_since = slots.map_or(Ok(None), |slots| slots.first(&goal.id))?;
-    if page.is_dense() {
-        let tallies = slots.map_or_else(|| Ok(Vec::new()), |slots| slots.tallies(&goal.id, from, until))?;
-        return Ok(page.by_hour(&tallies, recorded_since));
-    }
-    let rows =
-        slots.map_or_else(|| Ok(Vec::new()), |slots| slots.between(&goal.id, Some(from), Some(until)))?;
-    Ok(page.by_day(&rows, recorded_since))
+    let failed_run = listing.failed_run();
+    Ok(Some(GoalView { goal: listing.json(), history, upcoming, times, failed_run, autonomy }))
 }
 
 /// Returns what a goal may do unattended, as `wf goal autonomy --json` has it; `None` if its file or its approval cannot be

@@ -6,7 +6,8 @@
 //! **Invariant:** nothing here changes the state.
 //!
 //! Start at `run`, which has the tabs of a run, `log` and `requests`, and at `inbox`; a page has the view of its name. `sentence` words
-//! what `activity` lists, and `calendar` draws the months of a goal's `history`.
+//! what `activity` lists, and `calendar` draws the months of a goal's `history`; `results` has the goals side by
+//! side.
 
 mod activity;
 mod audit;
@@ -22,6 +23,7 @@ mod memory;
 mod metrics;
 mod plans;
 mod requests;
+mod results;
 mod run;
 mod runs;
 mod sentence;
@@ -35,10 +37,13 @@ pub use activity::{ActivityLine, ActivityPage, ActivityQuery, activity_page};
 pub use audit::{
     AuditPage, AuditQuery, AuditRecordView, AuditVerification, audit_page, audit_record, audit_verification,
 };
-pub use calendar::{CalendarDay, CalendarMonth, CalendarSlot, DayHours, HourCell};
+pub use calendar::{
+    CalendarDay, CalendarMonth, CalendarQuery, CalendarSlot, DayHours, GoalTimes, HourCell, HourSlots,
+    RecentDay, RecentDays, WeekOfGoal, WeekView, week_view,
+};
 pub use connections::{ConnectionView, connection_views};
 pub use diff::{run_before, run_diff_of};
-pub use goals::{GoalListing, goal_listings};
+pub use goals::{AutonomyUse, GoalListing, goal_listings};
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
 pub use home::{
     DayStrip, HomeView, RunProgress, SearchGroup, SearchHit, SearchView, UpcomingGoal, WorkspaceTotals,
@@ -58,6 +63,7 @@ pub use plans::{
     refilled_form, sent_request,
 };
 pub use requests::{RequestView, ShownValue, open_requests};
+pub use results::{GoalSummary, GoalsView, goals_view};
 pub use run::{
     FailureGroup, FailureTask, FileRow, FileText, RunAbout, RunFailures, RunFileList, RunGraph, RunSelection,
     RunSource, RunSteps, RunTab, RunView, TaskView, TimelineView, UnbegunStep, file_text, run_view,

@@ -4,6 +4,7 @@
 //! boxes. The formats differ only in their notation.
 //! [`rounds_plot`] draws the controller of a run.
 
+mod cells;
 mod critical;
 mod dot;
 mod fold;
@@ -15,7 +16,9 @@ mod svg;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
+mod week;
 
+pub use cells::{StripCell, state_strip};
 pub use critical::critical_path;
 pub use dot::dot;
 pub use fold::{FoldedSketch, fold};
@@ -28,3 +31,4 @@ pub use timeline::{
     BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineChoice, TimelineRow,
     choose_rows, timeline_svg,
 };
+pub use week::{WEEK_HOURS, WeekMark, WeekRow, week_svg};

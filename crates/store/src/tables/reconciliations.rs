@@ -88,6 +88,18 @@ impl ReconciliationTable<&StoreReader> {
         self.0.folded_first(sql, [goal.as_str()], |row| row.moment("ended"))
     }
 
+    /// Returns the scheduled time of the first reconciliation of a goal that failed since the last one that ended well; of
+    /// one without, when it began. `None`: none failed since.
+    pub fn failing_since(self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
+        let sql = "SELECT coalesce(slot, started_at) AS since FROM reconciliations
+                   WHERE goal = ?1 AND health = 'failed' AND started_at > coalesce(
+                       (SELECT started_at FROM reconciliations
+                        WHERE goal = ?1 AND health IN ('healthy', 'repaired', 'reported')
+                        ORDER BY started_at DESC LIMIT 1), -1)
+                   ORDER BY started_at LIMIT 1";
+        self.0.folded_first(sql, [goal.as_str()], |row| row.moment("since"))
+    }
+
     /// Returns the health with which the reconciliation before one ended; `None` if none did.
     pub fn health_before(
         self,

@@ -82,6 +82,8 @@ pub struct StepTimes {
     /// The start of its first attempt.
     pub started: Option<Moment>,
     pub ended: Option<Moment>,
+    /// The number of its attempts, without those of items.
+    pub attempts: u32,
 }
 
 /// The items of a step in one state.
@@ -139,7 +141,7 @@ impl StepTable<&StoreReader> {
     /// Returns the states and times of the whole steps of a run, without items.
     pub fn times(self, run: &RunId) -> Result<Vec<StepTimes>, StoreError> {
         self.0.fold(run)?;
-        let sql = "SELECT step, state, standing, started, ended FROM steps
+        let sql = "SELECT step, state, standing, started, ended, attempts FROM steps
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND item = ?2";
         self.0.all(sql, (run.as_str(), NO_ITEM), |row| {
             Ok(StepTimes {
@@ -148,6 +150,7 @@ impl StepTable<&StoreReader> {
                 standing: row.word(2)?,
                 started: row.moment_if(3)?,
                 ended: row.moment_if(4)?,
+                attempts: row.get(5)?,
             })
         })
     }

@@ -7,6 +7,7 @@ const RETRY_SECONDS = 5;
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 const WEEK = 7 * 86_400;
@@ -23,10 +24,16 @@ function wording(at) {
 
 // Shows the times of a part of a page. A time that was pressed shows when exactly it was.
 export function showTimes(root) {
-  for (const time of root.querySelectorAll("time[datetime]")) {
+  for (const time of root.querySelectorAll("time.yours")) {
+    const own = clock.format(new Date(time.dateTime));
+    // The clocks before it say the same where the zones are equal.
+    const isShown = !time.parentElement.firstChild.textContent.startsWith(own) && !time.previousElementSibling?.textContent.includes(own);
+    time.textContent = isShown ? ` · ${own} here` : "";
+  }
+  for (const time of root.querySelectorAll("time[datetime]:not(.yours)")) {
     const at = new Date(time.dateTime);
     time.title = exact.format(at);
-    const text = pressed.has(time.dateTime) ? time.title : wording(at);
+    const text = pressed.has(time.dateTime) || time === document.activeElement ? time.title : wording(at);
     if (time.textContent !== text) {
       time.textContent = text;
     }
@@ -42,6 +49,10 @@ document.addEventListener("click", (event) => {
     showTimes(document);
   }
 });
+for (const event of ["focusin", "focusout"]) {
+  // What has the focus is known once the event is over.
+  document.addEventListener(event, ({ target }) => target.matches?.("time[tabindex]") && setTimeout(() => showTimes(document)));
+}
 showTimes(document);
 setInterval(() => document.visibilityState === "visible" && showTimes(document), 10_000);
 

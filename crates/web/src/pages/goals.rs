@@ -9,21 +9,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use wf_app::{
     approve::{GoalSignature, draft_goal_signature, submit_goal_signature},
     goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal},
     suggestions::{dismiss_suggestion, request_suggestion},
-    views::{GoalListing, GoalView, goal_listings, goal_view},
+    views::{CalendarQuery, GoalView, goal_view, goals_view, week_view},
 };
 
 /// The longest reason of a pause, in bytes.
 const MAX_REASON_SIZE: usize = 1_000;
-
-#[derive(Serialize)]
-struct GoalsView {
-    goals: Vec<Value>,
-}
 
 /// A goal, for a browser with some access.
 #[derive(Serialize)]
@@ -31,13 +25,6 @@ struct OperatedGoal {
     #[serde(flatten)]
     shown: GoalView,
     may_operate: bool,
-}
-
-/// The month of a calendar, as the address has it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct CalendarQuery {
-    month: String,
 }
 
 /// The reason of a pause.
@@ -49,12 +36,20 @@ pub(crate) struct PauseForm {
 
 /// The goals of a workspace.
 pub(crate) async fn goals(visit: Visit) -> Response {
-    visit
-        .show("goals.html", |caller| {
-            let goals = goal_listings(caller)?.iter().map(GoalListing::json).collect();
-            Ok(Some(GoalsView { goals }))
-        })
-        .await
+    visit.show("goals.html", |caller| goals_view(caller).map(Some)).await
+}
+
+/// The week of a schedule, as the address has it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct WeekQuery {
+    /// A date in it; empty: the present one.
+    week: String,
+}
+
+/// A week of all goals.
+pub(crate) async fn schedule(visit: Visit, Query(query): Query<WeekQuery>) -> Response {
+    visit.show("schedule.html", move |caller| week_view(caller, &query.week).map(Some)).await
 }
 
 /// A goal, with its slots.
@@ -66,7 +61,7 @@ pub(crate) async fn goal(
     let may_operate = visit.may_operate();
     visit
         .show("goal.html", move |caller| {
-            let shown = goal_view(caller, &goal, &query.month)?;
+            let shown = goal_view(caller, &goal, &query)?;
             Ok(shown.map(|shown| OperatedGoal { shown, may_operate }))
         })
         .await

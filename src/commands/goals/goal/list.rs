@@ -66,10 +66,10 @@ fn row(listing: &GoalListing) -> Vec<GoalListCell> {
             (("blocked".to_owned(), BAD), blocked.since, blocked.reason.as_str())
         }
         (Some((since, reason)), _) => (("paused".to_owned(), WARN), Some(*since), reason.as_str()),
-        (None, Some((at, health, reason))) => {
+        (None, Some((_, health, reason))) => {
             let style = if health.is_good() { GOOD } else { BAD };
             let reason = if health.is_good() { "" } else { reason };
-            ((health.as_str().to_owned(), style), Some(*at), reason)
+            ((health.as_str().to_owned(), style), listing.since, reason)
         }
         (None, None) => (("new".to_owned(), DIM), None, ""),
     };

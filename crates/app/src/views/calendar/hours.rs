@@ -1,4 +1,4 @@
-//! A month of a goal that is due often: a cell for each hour, which says the worst that happened in it.
+//! The ledger of a goal by the hour: each says the worst that happened in it, and so does a day of them.
 //!
 //! **Invariant:** no hour is empty without a reason: one that was not computed, or of which nothing is recorded, says so.
 
@@ -8,14 +8,16 @@ use serde::Serialize;
 
 use wf_base::time::Moment;
 use wf_core::goal::{ReconciliationHealth, SlotState};
-use wf_model::schedule::{ScheduleZone, Slot};
+use wf_model::schedule::{GoalSchedule, ScheduleZone, Slot};
 use wf_store::SlotTally;
 
-/// The most slots to come that are computed for a month.
-const MAX_PLANNED: usize = 3_000;
+use super::month::{date_text, day_number};
+
+/// The most slots to come that are computed.
+pub(super) const MAX_PLANNED: usize = 3_000;
 
 /// A quarter of an hour, in milliseconds: the clocks of all zones differ by whole ones.
-const QUARTER: i64 = 15 * 60 * 1000;
+pub(super) const QUARTER: i64 = 15 * 60 * 1000;
 
 /// A day of a month by the hour.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -26,13 +28,22 @@ pub struct DayHours {
     pub cells: Vec<HourCell>,
 }
 
-/// An hour of a day.
+/// The slots of an hour, or of a day.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HourCell {
-    /// The worst state of its slots; empty: there are none.
+    /// The worst state of its slots; `uncomputed`, `unrecorded` or `before` if none is known; empty: there are none.
     pub state: String,
-    /// Its slots by state, in words: `118 started, 2 missed`.
+    /// Its slots by state, in words, or the reason why there are none: `118 started, 2 missed`.
     pub words: String,
+    /// The address of its slots; absent: there are none.
+    pub page: Option<String>,
+}
+
+impl HourCell {
+    /// True if it has slots, or may have some.
+    pub(super) fn has_slots(&self) -> bool {
+        !matches!(self.state.as_str(), "" | "before")
+    }
 }
 
 /// The states of slots, the worst first.
@@ -51,118 +62,221 @@ const STATES: [&str; 12] = [
     "planned",
 ];
 
-/// An hour of the month.
+/// An hour of a day, as the clocks of a zone show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct MonthHour {
-    day: i64,
-    hour: usize,
+pub(super) struct LocalHour {
+    /// The days since the epoch.
+    pub day: i64,
+    pub hour: usize,
 }
 
-/// The hours of a month, while they are filled.
-pub(super) struct HourTable<'z> {
-    zone: &'z ScheduleZone,
-    /// The month: `2026-11`.
-    month: String,
+impl LocalHour {
+    /// Reads `2026-11-28T08`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, hour) = text.split_once('T')?;
+        let hour = hour.parse().ok().filter(|hour| *hour < 24)?;
+        Some(Self { day: day_number(date)?, hour })
+    }
+
+    pub fn text(self) -> String {
+        format!("{}T{:02}", date_text(self.day), self.hour)
+    }
+}
+
+/// The time of an hour or of a day. That of an hour is two hours long when clocks go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HourSpan {
+    pub begin: Moment,
+    pub end: Moment,
+}
+
+/// The numbers of slots by state. Zero: slots that were counted before reach into it.
+type StateCounts = BTreeMap<&'static str, u64>;
+
+/// The hours of a goal, while they are filled.
+pub(in crate::views) struct HourTable<'g> {
+    schedule: &'g GoalSchedule,
+    zone: &'g ScheduleZone,
     now: Moment,
     recorded_since: Option<Moment>,
-    /// The number of slots by day and hour, and then by state. Zero: slots that were counted before reach into the hour.
-    counts: BTreeMap<MonthHour, BTreeMap<&'static str, u64>>,
-    /// The hours that the month has: one is left out when clocks go forward.
-    known: BTreeMap<MonthHour, Moment>,
+    counts: BTreeMap<LocalHour, StateCounts>,
+    /// The hours that the days have: one is left out when clocks go forward.
+    spans: BTreeMap<LocalHour, HourSpan>,
     /// The end of what was computed.
     computed_until: Moment,
 }
 
-impl<'z> HourTable<'z> {
-    pub fn new(zone: &'z ScheduleZone, month: String, now: Moment, recorded_since: Option<Moment>) -> Self {
-        let (counts, known) = (BTreeMap::new(), BTreeMap::new());
-        Self { zone, month, now, recorded_since, counts, known, computed_until: now }
+impl<'g> HourTable<'g> {
+    pub fn new(
+        schedule: &'g GoalSchedule,
+        zone: &'g ScheduleZone,
+        now: Moment,
+        recorded_since: Option<Moment>,
+    ) -> Self {
+        let (counts, spans) = (BTreeMap::new(), BTreeMap::new());
+        Self { schedule, zone, now, recorded_since, counts, spans, computed_until: now }
     }
 
-    /// Returns the day and the hour of an instant; `None`: it is of another month.
-    fn hour_of(&self, at: Moment) -> Option<MonthHour> {
+    /// Notes when the ledger begins.
+    pub fn note_first_record(&mut self, first: Option<Moment>) {
+        self.recorded_since = first;
+    }
+
+    /// Returns the hour of an instant; `None`: it is of no year that is shown.
+    fn hour_of(&self, at: Moment) -> Option<LocalHour> {
         let local = self.zone.local(at).to_string();
-        let rest = local.strip_prefix(&self.month)?;
-        Some(MonthHour { day: rest.get(1..3)?.parse().ok()?, hour: rest.get(4..6)?.parse().ok()? })
+        Some(LocalHour { day: day_number(local.get(..10)?)?, hour: local.get(11..13)?.parse().ok()? })
+    }
+
+    /// Adds the hours between two instants, without slots.
+    pub fn add_hours(&mut self, from: Moment, until: Moment) {
+        let mut at = from;
+        while at < until {
+            let next = Moment::from_millis(at.millis() + QUARTER);
+            if let Some(hour) = self.hour_of(at) {
+                self.spans.entry(hour).or_insert(HourSpan { begin: at, end: next }).end = next;
+            }
+            at = next;
+        }
     }
 
     /// Counts slots of one state; where they reach beyond an hour, those after it have the state, too.
     pub fn add_tally(&mut self, tally: &SlotTally) {
-        let state = word(tally);
-        let mut count = tally.count;
-        let mut at = tally.quarter;
-        while at <= tally.last {
-            if let Some(hour) = self.hour_of(at) {
-                *self.counts.entry(hour).or_default().entry(state).or_default() += count;
-            }
-            count = 0;
+        let mut spans = self.spans.values();
+        let Some(first) = spans.next() else {
+            return;
+        };
+        let (from, until) = (first.begin, spans.next_back().unwrap_or(first).end);
+        let state = slot_word(tally.health, tally.state);
+        self.count(tally.quarter, state, tally.count);
+        // Slots in a row may reach over years: only the hours of the table are walked.
+        let begin = from.millis().div_euclid(QUARTER) * QUARTER;
+        let mut at = Moment::from_millis((tally.quarter.millis() + QUARTER).max(begin));
+        while at <= tally.last && at < until {
+            self.count(at, state, 0);
             at = Moment::from_millis(at.millis() + QUARTER);
+        }
+    }
+
+    fn count(&mut self, at: Moment, state: &'static str, count: u64) {
+        if let Some(hour) = self.hour_of(at).filter(|hour| self.spans.contains_key(hour)) {
+            *self.counts.entry(hour).or_default().entry(state).or_default() += count;
         }
     }
 
     /// Counts the slots to come until an instant, or the first of them.
-    pub fn add_planned(&mut self, slots: impl Iterator<Item = Slot>, until: Moment) {
+    pub fn add_planned(&mut self, until: Moment) {
+        let begin = self.spans.values().next().map_or(self.now, |span| span.begin);
+        let from = Moment::from_millis(begin.millis() - 1).max(self.now);
         self.computed_until = until;
-        for (number, slot) in slots.enumerate() {
+        let schedule = self.schedule;
+        for (number, slot) in schedule.slots(from, until).enumerate() {
             if number == MAX_PLANNED {
                 self.computed_until = slot.at;
                 return;
             }
-            let state = if slot.excluded.is_some() { "skipped" } else { "planned" };
-            if let Some(hour) = self.hour_of(slot.at) {
-                *self.counts.entry(hour).or_default().entry(state).or_default() += 1;
-            }
+            self.count(slot.at, planned_word(&slot), 1);
         }
     }
 
-    /// Notes the beginning of each hour of the month.
-    pub fn add_hours(&mut self, from: Moment, until: Moment) {
-        let mut at = from;
-        while at < until {
-            if let Some(hour) = self.hour_of(at) {
-                self.known.entry(hour).or_insert(at);
-            }
-            at = Moment::from_millis(at.millis() + QUARTER);
-        }
+    /// Returns the time of an hour; `None`: the table does not have it.
+    pub fn span(&self, hour: LocalHour) -> Option<HourSpan> {
+        self.spans.get(&hour).copied()
     }
 
-    /// Returns a day of the month.
-    pub fn day(&self, day: i64) -> DayHours {
-        DayHours { day, cells: (0..24).map(|hour| self.cell(MonthHour { day, hour })).collect() }
+    /// Returns the hours of a day.
+    pub fn hours(&self, day: i64) -> Vec<HourCell> {
+        (0..24).map(|hour| self.hour(LocalHour { day, hour })).collect()
     }
 
-    fn cell(&self, hour: MonthHour) -> HourCell {
-        let Some(begin) = self.known.get(&hour) else {
-            return HourCell::default();
+    fn hour(&self, hour: LocalHour) -> HourCell {
+        let Some(span) = self.span(hour) else {
+            return HourCell { words: "left out: the clocks go forward".to_owned(), ..HourCell::default() };
         };
-        let end = Moment::from_millis(begin.millis() + 4 * QUARTER);
-        let is_computed = end <= self.computed_until.max(self.now);
-        if let Some(counts) = self.counts.get(&hour).filter(|_| is_computed) {
-            let counted = STATES.iter().filter_map(|state| Some((*state, *counts.get(state)?)));
-            let words = counted.clone().map(|(state, count)| match count {
-                0 => state.to_owned(),
-                _ => format!("{count} {state}"),
-            });
-            let state = counted.map(|(state, _)| state).next().unwrap_or_default();
-            return HourCell { state: state.to_owned(), words: words.collect::<Vec<_>>().join(", ") };
+        let none = StateCounts::new();
+        let cell = self.cell(self.counts.get(&hour).unwrap_or(&none), span);
+        HourCell { page: cell.has_slots().then(|| format!("?hour={}#hour", hour.text())), ..cell }
+    }
+
+    /// Returns a day as one cell, up to now; `None`: the table does not have it.
+    pub fn past_day(&self, day: i64) -> Option<HourCell> {
+        let (counts, span) = self.day(day)?;
+        Some(self.cell(&counts, HourSpan { end: span.end.min(self.now.max(span.begin)), ..span }))
+    }
+
+    /// Returns a day as one cell, with what is to come; `None`: the table does not have it.
+    pub fn whole_day(&self, day: i64) -> Option<HourCell> {
+        let (counts, span) = self.day(day)?;
+        Some(self.cell(&counts, span))
+    }
+
+    fn day(&self, day: i64) -> Option<(StateCounts, HourSpan)> {
+        let hours = LocalHour { day, hour: 0 }..=LocalHour { day, hour: 23 };
+        let mut spans = self.spans.range(hours.clone()).map(|(_, span)| *span);
+        let first = spans.next()?;
+        let last = spans.next_back().unwrap_or(first);
+        let mut counts = StateCounts::new();
+        for (state, count) in self.counts.range(hours).flat_map(|(_, counts)| counts) {
+            *counts.entry(*state).or_default() += count;
         }
-        let (state, words) = if end <= self.now {
-            match self.recorded_since {
-                Some(since) if since < end => ("unrecorded", "nothing is recorded".to_owned()),
-                _ => ("", String::new()),
+        Some((counts, HourSpan { begin: first.begin, end: last.end }))
+    }
+
+    fn cell(&self, counts: &StateCounts, span: HourSpan) -> HourCell {
+        let is_computed = span.end <= self.computed_until.max(self.now);
+        let (mut state, mut words) = (worst(counts).to_owned(), state_words(counts));
+        if !is_computed {
+            let cut = format!("not computed (more than {MAX_PLANNED} slots)");
+            words = if words.is_empty() { cut } else { format!("{words}; {cut}") };
+            if matches!(state.as_str(), "" | "planned" | "skipped") {
+                "uncomputed".clone_into(&mut state);
             }
-        } else if !is_computed {
-            ("uncomputed", format!("not computed (more than {MAX_PLANNED} slots)"))
+        } else if counts.is_empty() {
+            (state, words) = self.reason_for_none(span);
+        }
+        HourCell { state, words, page: None }
+    }
+
+    /// Returns the state and the words for a time without slots.
+    fn reason_for_none(&self, span: HourSpan) -> (String, String) {
+        let before = Moment::from_millis(span.begin.millis() - 1);
+        let last = Moment::from_millis(span.end.millis() - 1);
+        let (state, words) = if span.begin >= self.now {
+            ("", "nothing is due")
+        } else if self.recorded_since.is_none_or(|since| span.end <= since) {
+            ("before", "before its first record")
+        } else if self.schedule.slots(before, last.min(self.now)).next().is_some() {
+            ("unrecorded", "nothing is recorded")
         } else {
-            ("", String::new())
+            ("", "nothing was due")
         };
-        HourCell { state: state.to_owned(), words }
+        (state.to_owned(), words.to_owned())
     }
 }
 
-/// Returns the word for the result of slots, or for their state if they have none.
-fn word(tally: &SlotTally) -> &'static str {
-    match (tally.health, tally.state) {
+/// Returns the worst state of slots; empty: there are none.
+fn worst(counts: &StateCounts) -> &'static str {
+    STATES.into_iter().find(|state| counts.contains_key(state)).unwrap_or_default()
+}
+
+/// Returns the place of a state among all, the worst first.
+pub(super) fn severity(state: &str) -> usize {
+    STATES.iter().position(|one| *one == state).unwrap_or(STATES.len())
+}
+
+/// Returns the numbers of slots by state, the worst first: `2 failed, 28 healthy`.
+pub(super) fn state_words(counts: &StateCounts) -> String {
+    let counted = STATES.iter().filter_map(|state| Some((state, counts.get(state)?)));
+    let words = counted.map(|(state, count)| match count {
+        0 => (*state).to_owned(),
+        _ => format!("{count} {state}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the word for the result of a slot, or for its state if it has none.
+pub(in crate::views) fn slot_word(health: Option<ReconciliationHealth>, state: SlotState) -> &'static str {
+    match (health, state) {
         (Some(ReconciliationHealth::Healthy), _) => "healthy",
         (Some(ReconciliationHealth::Repaired), _) => "repaired",
         (Some(ReconciliationHealth::Reported), _) | (None, SlotState::Started) => "started",
@@ -177,54 +291,7 @@ fn word(tally: &SlotTally) -> &'static str {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{HourTable, MAX_PLANNED};
-    use wf_base::time::Moment;
-    use wf_core::goal::{ReconciliationHealth, SlotState};
-    use wf_model::schedule::{ScheduleZone, Slot};
-    use wf_store::SlotTally;
-
-    fn at(text: &str) -> Moment {
-        Moment::parse(&format!("2026-11-{text}:00Z")).unwrap()
-    }
-
-    fn tally(from: &str, last: &str, count: u64, state: SlotState) -> SlotTally {
-        SlotTally { quarter: at(from), last: at(last), count, state, health: None }
-    }
-
-    #[test]
-    fn an_hour_shows_its_worst_slot_and_none_is_empty_without_a_reason() {
-        let zone = ScheduleZone::utc();
-        let (now, until) = (at("28T12:00"), at("30T23:59"));
-        let mut table = HourTable::new(&zone, "2026-11".into(), now, Some(at("28T08:00")));
-        table.add_hours(at("01T00:00"), until);
-        let healthy = Some(ReconciliationHealth::Healthy);
-        let failed = Some(ReconciliationHealth::Failed);
-        table.add_tally(&SlotTally {
-            health: healthy,
-            ..tally("28T08:00", "28T08:14", 28, SlotState::Started)
-        });
-        table
-            .add_tally(&SlotTally { health: failed, ..tally("28T08:15", "28T08:16", 2, SlotState::Started) });
-        table.add_tally(&tally("28T09:45", "28T10:20", 70, SlotState::Missed));
-        let slots = (1..).map(|second: i64| {
-            let at = Moment::from_millis(now.millis() + second * 30_000);
-            Slot { at, excluded: None, note: None, rule: 0 }
-        });
-        table.add_planned(slots, until);
-        let day = |day| table.day(day).cells;
-        let cells = day(28);
-        let shown =
-            |hour: usize| cells.get(hour).map(|cell| (cell.state.as_str(), cell.words.as_str())).unwrap();
-        assert_eq!(shown(7), ("", ""), "it did not exist");
-        assert_eq!(shown(8), ("failed", "2 failed, 28 healthy"));
-        assert_eq!(shown(9), ("missed", "70 missed"));
-        assert_eq!(shown(10), ("missed", "missed"));
-        assert_eq!(shown(11), ("unrecorded", "nothing is recorded"));
-        assert_eq!(shown(12), ("planned", "119 planned"));
-        let last = day(30);
-        let words = format!("not computed (more than {MAX_PLANNED} slots)");
-        assert_eq!(last.last().map(|cell| cell.words.as_str()), Some(words.as_str()));
-    }
+/// Returns the word for a slot that is still to come.
+fn planned_word(slot: &Slot) -> &'static str {
+    if slot.excluded.is_some() { "skipped" } else { "planned" }
 }

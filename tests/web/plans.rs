@@ -220,3 +220,42 @@ fn a_plan_that_cannot_be_read_is_listed_with_its_first_problem() {
     assert!(pages.ask("/plans/mirror").starts_with("HTTP/1.1 404 "), "a goal has a page of its own");
     assert!(pages.ask("/plans/none").starts_with("HTTP/1.1 404 "));
 }
+
+/// A plan of which one step needs two attempts in the first run, and another one fails once the first run is over.
+const SHAKY: &str = "\
+---
+kind: plan
+id: shaky
+steps:
+  - {id: fetch, run: 'test -e fetched || (touch fetched; false)', retry: {max: 1, backoff: 10ms}}
+  - {id: publish, run: mkdir published, depends_on: [fetch]}
+---
+";
+
+#[test]
+fn a_plan_shows_how_its_last_runs_went_and_which_steps_are_shaky() {
+    let sandbox = Sandbox::new();
+    sandbox.file("shaky.md", SHAKY);
+    let pages = Pages::open(&sandbox);
+    assert!(!pages.ask("/plans/shaky").contains("<h2>Trend</h2>"));
+    for code in [0, 1, 1] {
+        sandbox.wf(&["run", "shaky.md", "-q"]).exits(code);
+    }
+    let trend = &pages.view("/plans/shaky")["trend"];
+    let lives: Vec<_> = trend["runs"].as_array().unwrap().iter().map(|run| run["life"].clone()).collect();
+    assert_eq!(lives, ["failed", "failed", "succeeded"]);
+    assert_eq!(
+        (&trend["is_cut"], &trend["runs"][0]["cost_micro_usd"]),
+        (&false.into(), &serde_json::Value::Null)
+    );
+    let weeks = trend["weeks"].as_array().unwrap();
+    let sum = |key: &str| weeks.iter().filter_map(|week| week[key].as_u64()).sum::<u64>();
+    assert_eq!((sum("succeeded"), sum("ended")), (1, 3), "the runs may lie in two weeks: {trend}");
+    let flaky: Vec<_> = trend["flakiest"].as_array().unwrap().iter().collect();
+    assert_eq!((flaky.len(), &flaky[0]["step"], &flaky[0]["repeated"]), (1, &"fetch".into(), &1.into()));
+    let shares = trend["slowest"].as_array().unwrap().iter();
+    let shares: u64 = shares.filter_map(|step| step["critical_percent"].as_u64()).sum();
+    assert!((98..=100).contains(&shares), "each step is on the longest chain: {trend}");
+    let shown = ["The durations of the last 3 runs", "class=\"median\"", "in 1 of 3 runs", "Of all 3 runs"];
+    pages.shows("/plans/shaky", &shown);
+}

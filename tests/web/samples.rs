@@ -17,10 +17,10 @@ use wf_app::{
         FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView, GoalsView,
         HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView,
         MemoryItemView, MemoryView, Notice, OutputView, ParamField, PlanForm, PlanListing, PlanProblem,
-        PlanSource, PlanUse, PlanView, RecentDay, RecentDays, RequestView, RunAbout, RunFailures,
+        PlanSource, PlanTrend, PlanUse, PlanView, RecentDay, RecentDays, RequestView, RunAbout, RunFailures,
         RunFileList, RunGraph, RunOutlook, RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit,
-        SearchView, ShownValue, SkillListing, SkillLockView, SkillView, StepDuration, TaskView, TimelineView,
-        UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
+        SearchView, ShownValue, SkillListing, SkillLockView, SkillView, StepTrend, TaskView, TimelineView,
+        TrendRun, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekTotal, WeekView,
     },
 };
 use wf_base::{
@@ -309,7 +309,6 @@ fn the_samples_of_plans_are_like_the_types_of_views() {
         median_ms: None,
     };
     fits("plans", "/plans", &[&listing]);
-    let run = RunId::from_bytes([1; 16]);
     let problem = PlanProblem {
         path: text(),
         line: 1,
@@ -323,7 +322,7 @@ fn the_samples_of_plans_are_like_the_types_of_views() {
         plan: listing,
         prose: text(),
         runs: vec![],
-        slowest: vec![StepDuration { run: run.clone(), step: text(), state: "failed", duration_ms: 1 }],
+        trend: Some(plan_trend()),
         graph: None,
         step_count: 1,
         users: vec![PlanUse { kind: "dag", title: text(), page: None }],
@@ -335,6 +334,24 @@ fn the_samples_of_plans_are_like_the_types_of_views() {
         PlanSource { address: text(), title: text(), path: text(), lines: vec![text()], more_lines: 0 };
     fits("plan_source", "", &source);
     fits_without("plan_start", &["may_start"], &plan_form());
+}
+
+fn plan_trend() -> PlanTrend {
+    let step = StepTrend { step: text(), runs: 1, median_ms: 1, critical_percent: None, repeated: 1 };
+    let run = TrendRun {
+        id: RunId::from_bytes([1; 16]),
+        created: at(),
+        life: "failed",
+        duration_ms: 1,
+        cost_micro_usd: None,
+    };
+    PlanTrend {
+        runs: vec![run],
+        weeks: vec![WeekTotal { week: text(), succeeded: 1, ended: 1, cost_micro_usd: None }],
+        slowest: vec![step.clone()],
+        flakiest: vec![step],
+        ..PlanTrend::default()
+    }
 }
 
 fn plan_form() -> PlanForm {

@@ -58,9 +58,9 @@ pub use log::{
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
 pub use plans::{
-    FieldKind, FieldOption, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource, PlanUse, PlanView,
-    RunOutlook, SentForm, StepDuration, plan_form, plan_listings, plan_page_of_run, plan_source, plan_view,
-    refilled_form, sent_request,
+    FieldKind, FieldOption, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource, PlanTrend, PlanUse,
+    PlanView, RunOutlook, SentForm, StepTrend, TrendRun, WeekTotal, plan_form, plan_listings,
+    plan_page_of_run, plan_source, plan_view, refilled_form, sent_request,
 };
 pub use requests::{RequestView, ShownValue, open_requests};
 pub use results::{GoalSummary, GoalsView, goals_view};

@@ -66,9 +66,20 @@ pub fn usual_duration(reader: &StateReader, plan: &PlanId) -> Result<Option<Dura
     let state = Some(RunState::Ended(RunOutcome::Succeeded));
     let filter = RunFilter { plan: Some(plan.clone()), state, ..RunFilter::default() };
     let rows = reader.store().runs().list(USUAL_RUNS, &filter)?;
-    let mut durations: Vec<Duration> = rows.iter().filter_map(RunRow::duration).collect();
-    durations.sort();
-    Ok(durations.get(durations.len() / 2).filter(|_| durations.len() >= MIN_USUAL_RUNS).copied())
+    Ok(median_of_runs(&rows).filter(|_| rows.len() >= MIN_USUAL_RUNS))
+}
+
+/// Returns the median of the times that those of some runs took that succeeded.
+pub(super) fn median_of_runs<'r>(rows: impl IntoIterator<Item = &'r RunRow>) -> Option<Duration> {
+    let succeeded = |row: &&RunRow| row.state == RunState::Ended(RunOutcome::Succeeded);
+    median(rows.into_iter().filter(succeeded).filter_map(RunRow::duration))
+}
+
+/// Returns the median of durations, the longer one of two in the middle; `None`: there are none.
+pub(super) fn median(durations: impl Iterator<Item = Duration>) -> Option<Duration> {
+    let mut durations: Vec<Duration> = durations.collect();
+    durations.sort_unstable();
+    durations.get(durations.len() / 2).copied()
 }
 
 /// Returns the filter of the store; `None` if a word of the query is none.
@@ -110,4 +121,19 @@ pub fn run_documents(rows: &[(RunRow, Option<RunOwner>)]) -> Vec<Value> {
         value
     };
     rows.iter().map(document).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::median;
+
+    #[test]
+    fn a_median_is_the_one_in_the_middle_whatever_the_order() {
+        let of = |seconds: &[u64]| median(seconds.iter().copied().map(Duration::from_secs));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[9, 1, 5]), Some(Duration::from_secs(5)));
+        assert_eq!(of(&[9, 1, 5, 7]), Some(Duration::from_secs(7)));
+    }
 }

@@ -16,6 +16,7 @@ mod svg;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
+mod trend;
 mod week;
 
 pub use cells::{StripCell, state_strip};
@@ -31,4 +32,5 @@ pub use timeline::{
     BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineChoice, TimelineRow,
     choose_rows, timeline_svg,
 };
+pub use trend::{TrendDot, TrendWeek, rate_svg, trend_svg};
 pub use week::{WEEK_HOURS, WeekMark, WeekRow, week_svg};

@@ -23,6 +23,7 @@ mod week;
 pub use days::{CalendarDay, CalendarMonth, HourSlots};
 pub(super) use hours::slot_word;
 pub use hours::{DayHours, HourCell};
+pub(super) use month::{date_text, monday_of};
 pub(super) use read::goal_times;
 pub use read::{CalendarQuery, GoalTimes};
 pub use recent::{RecentDay, RecentDays};

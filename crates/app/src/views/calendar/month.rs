@@ -56,8 +56,19 @@ pub(super) fn day_number(date: &str) -> Option<i64> {
     (1..=month.length()).contains(&day).then(|| month.first_day() + day - 1)
 }
 
+/// Returns the number of the Monday of a day.
+pub(super) fn monday_before(day: i64) -> i64 {
+    // The first day of the epoch was a Thursday.
+    day - (day + 3).rem_euclid(7)
+}
+
+/// Returns the days from the epoch to the Monday of the week that an instant is in, in UTC.
+pub(in crate::views) fn monday_of(at: Moment) -> i64 {
+    monday_before(at.millis().div_euclid(DAY))
+}
+
 /// Returns the date of a day since the epoch.
-pub(super) fn date_text(day: i64) -> String {
+pub(in crate::views) fn date_text(day: i64) -> String {
     let text = Moment::from_millis(day.saturating_mul(DAY)).to_string();
     text.get(..10).unwrap_or_default().to_owned()
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     days::calendar_zone,
     hours::{HourCell, HourTable},
-    month::{DAY, date_text, day_number},
+    month::{DAY, date_text, day_number, monday_before},
     read::SlotLedger,
 };
 use crate::{
@@ -102,8 +102,7 @@ struct Week {
 impl Week {
     fn of(date: &str, now: Moment) -> Self {
         let day = day_number(date).unwrap_or_else(|| now.millis().div_euclid(DAY));
-        // The first day of the epoch was a Thursday.
-        Self { first: (day - (day + 3).rem_euclid(7)).max(FIRST_MONDAY) }
+        Self { first: monday_before(day).max(FIRST_MONDAY) }
     }
 
     fn days(self) -> Vec<String> {

@@ -6,7 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    super::{StateReader, run_documents, runs::with_owners, state_reader},
+    super::{
+        StateReader, run_documents,
+        runs::{median_of_runs, with_owners},
+        state_reader,
+    },
     bars::{RunBar, bars_svg},
 };
 use crate::{
@@ -114,7 +118,8 @@ impl PlanHistory {
             bars: bars_svg(&run_bars),
             success_percent: percent(outcome_count),
             ended_runs: outcome_count.ended,
-            median_ms: median_ms(runs),
+            median_ms: median_of_runs(runs.iter().map(|(row, _)| row))
+                .and_then(|median| u64::try_from(median.as_millis()).ok()),
         }
     }
 
@@ -122,24 +127,9 @@ impl PlanHistory {
     pub(super) fn documents(&self, plan: &str) -> Vec<Value> {
         run_documents(self.runs.get(plan).map(Vec::as_slice).unwrap_or_default())
     }
-
-    /// Returns the last run of a plan.
-    pub(super) fn last(&self, plan: &str) -> Option<&RunRow> {
-        self.runs.get(plan)?.first().map(|(row, _)| row)
-    }
 }
 
 fn run_bar(row: &RunRow, owner: Option<RunOwner>, now: Moment) -> RunBar {
     let state = RunLifecycle::of(row, owner).as_str();
     RunBar { state, duration: row.duration_until(row.ended.unwrap_or(now)) }
-}
-
-/// Returns the median duration of those runs that succeeded.
-fn median_ms(runs: &[(RunRow, Option<RunOwner>)]) -> Option<u64> {
-    let succeeded = |row: &&RunRow| row.state == wf_store::RunState::Ended(RunOutcome::Succeeded);
-    let rows = runs.iter().map(|(row, _)| row).filter(succeeded);
-    let mut durations: Vec<Duration> = rows.filter_map(RunRow::duration).collect();
-    durations.sort_unstable();
-    let median = durations.get(durations.len() / 2)?;
-    u64::try_from(median.as_millis()).ok()
 }

@@ -1,13 +1,12 @@
 //! A plan as its file is now: its prose, problems and picture, and the runs of it.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    super::{StateReader, state_reader},
+    super::state_reader,
     list::{PlanHistory, PlanListing},
+    trend::{PlanTrend, plan_trend},
 };
 use crate::{
     CONFIG, Caller, CommandError, Workspace,
@@ -19,17 +18,16 @@ use crate::{
 };
 use wf_base::{
     diag::{Diagnostic, Severity},
-    name::RunId,
+    name::PlanId,
     source::SourceText,
 };
 use wf_lang::{DiskFiles, LoadedSpec, lower, prose_html};
 use wf_model::{Plan, graph::export};
 use wf_report::draw::{PlanSketch, page_svg};
 
-/// The most steps of a picture, problems, slow steps and lines of a source that a page shows.
+/// The most steps of a picture, problems and lines of a source that a page shows.
 const MAX_DRAWN_STEPS: usize = 300;
 const MAX_PROBLEMS: usize = 100;
-const SLOW_STEPS: usize = 5;
 const MAX_LINES: usize = 20_000;
 
 /// A plan with its runs.
@@ -40,8 +38,8 @@ pub struct PlanView {
     pub prose: String,
     /// Its last runs, as `wf runs --json` has them.
     pub runs: Vec<Value>,
-    /// The steps of its last run that took longest.
-    pub slowest: Vec<StepDuration>,
+    /// The trends of its last runs; absent: it has none.
+    pub trend: Option<PlanTrend>,
     /// Its steps as a picture; `None`: its file is broken, or it has too many.
     pub graph: Option<String>,
     pub step_count: usize,
@@ -51,15 +49,6 @@ pub struct PlanView {
     pub problems: Vec<PlanProblem>,
     /// The number of further problems.
     pub more_problems: usize,
-}
-
-/// A step of a run with the time it took.
-#[derive(Clone, Debug, Serialize)]
-pub struct StepDuration {
-    pub run: RunId,
-    pub step: String,
-    pub state: &'static str,
-    pub duration_ms: u64,
 }
 
 /// A plan or goal that uses another plan.
@@ -120,9 +109,9 @@ pub fn plan_view(caller: &dyn Caller, address: &str) -> Result<Option<PlanView>,
     warn_of_files_of_checks(caller.host(), &workspace, &mut loaded);
     let plan = lowered_plan(&workspace, &loaded);
     let id = file.summary.id.clone().unwrap_or_default();
-    let slowest = match (&reader, history.last(&id)) {
-        (Some(reader), Some(row)) => slowest_steps(reader, &row.id)?,
-        _ => Vec::new(),
+    let trend = match (&reader, PlanId::parse(&id)) {
+        (Some(reader), Ok(id)) => Some(plan_trend(reader, &id, plan.as_deref(), now)?),
+        _ => None,
     };
     let mut problems = problems_of(&loaded);
     let more_problems = problems.len().saturating_sub(MAX_PROBLEMS);
@@ -130,7 +119,7 @@ pub fn plan_view(caller: &dyn Caller, address: &str) -> Result<Option<PlanView>,
     Ok(Some(PlanView {
         prose: loaded.sources.first().map(|source| prose_html(source.text())).unwrap_or_default(),
         runs: history.documents(&id),
-        slowest,
+        trend: trend.filter(|trend| !trend.runs.is_empty()),
         graph: plan.as_deref().filter(|plan| plan.steps().len() <= MAX_DRAWN_STEPS).map(plan_svg),
         step_count: plan.as_ref().map_or(0, |plan| plan.steps().len()),
         users: users_of(&summaries, &file.summary.path),
@@ -173,21 +162,6 @@ fn plan_svg(plan: &Plan) -> String {
         layout.layers.iter().map(|layer| layer.iter().map(|ix| ix.index()).collect()).collect();
     let finally = plan.steps().len() - plan.parts().main;
     page_svg(&PlanSketch::from_plan(plan, false), &layers, layers.len().saturating_sub(finally))
-}
-
-/// Returns the steps of a run that took longest, the slowest first.
-fn slowest_steps(reader: &StateReader, run: &RunId) -> Result<Vec<StepDuration>, CommandError> {
-    let times = reader.store().steps().times(run)?.into_iter().filter_map(|row| {
-        let duration = row.ended?.since(row.started?);
-        let duration_ms = u64::try_from(duration.as_millis()).ok()?;
-        let state = row.state.as_str();
-        Some(StepDuration { run: run.clone(), step: row.step.to_string(), state, duration_ms })
-    });
-    let mut durations: Vec<StepDuration> = times.collect();
-    durations.sort_by_key(|step| std::cmp::Reverse(step.duration_ms));
-    durations.truncate(SLOW_STEPS);
-    durations.retain(|step| Duration::from_millis(step.duration_ms) >= Duration::from_millis(1));
-    Ok(durations)
 }
 
 /// Returns the plans and goals among whose files a file is.

@@ -53,14 +53,14 @@ pub(super) fn graph_of(scope: &RunScope<'_>, open: Option<usize>) -> Result<Opti
 }
 
 /// Returns the time that each step of a plan took.
-pub(super) fn times_of(plan: &Plan, times: &[StepTimes]) -> Vec<Duration> {
+pub(in crate::views) fn times_of(plan: &Plan, times: &[StepTimes]) -> Vec<Duration> {
     let rows: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
     let time = |id: &Name| rows.get(id.as_str()).and_then(|row| time_of(row)).unwrap_or_default();
     plan.steps().iter().map(|step| time(&step.id)).collect()
 }
 
 /// Returns the chain of steps that took longest together.
-pub(super) fn critical_steps(plan: &Plan, took: &[Duration]) -> Vec<usize> {
+pub(in crate::views) fn critical_steps(plan: &Plan, took: &[Duration]) -> Vec<usize> {
     let needs = plan.steps().iter().map(|step| step.depends_on.iter().map(|ix| ix.index()).collect());
     critical_path(&StepGraph::new(needs.collect()), took)
 }

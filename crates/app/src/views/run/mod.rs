@@ -18,6 +18,7 @@ pub use about::{RunAbout, RunSource};
 pub use failure::{FailureGroup, FailureTask, RunFailures};
 pub use files::{FileRow, FileText, RunFileList, file_text};
 pub use graph::RunGraph;
+pub(super) use graph::{critical_steps, times_of};
 pub use steps::{RunSteps, UnbegunStep};
 pub use task::{TaskView, task_view};
 pub use timeline::TimelineView;

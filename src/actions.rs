@@ -106,6 +106,7 @@ fn memory_words(action: &Act) -> Option<String> {
         Act::BeginSession => "session new NAME".into(),
         Act::SwitchSession(session) => format!("session switch {session}"),
         Act::ListSuggestions => "suggestion list".into(),
+        Act::AcceptSuggestion(number) => format!("suggestion accept {number}"),
         Act::ListAllSuggestions => "suggestion list --all".into(),
         Act::ListSessions => "session list".into(),
         Act::ResumeSession(session) => format!("session resume {session}"),

@@ -75,12 +75,21 @@ fn a_plan_is_started_in_a_browser_with_its_parameters_once() {
     );
     let run = started(&pages.own_post(FORM, &sent));
     assert_eq!(started(&pages.own_post(FORM, &sent)), run, "a second tap leads to the same run");
+    let other = pages.own_post(FORM, &sent.replace("copies=3", "copies=4"));
+    assert!(other.starts_with("HTTP/1.1 422 ") && other.contains("has started run"), "{other}");
+    assert!(other.contains("value=\"4\"") && hidden(&other) != hidden(&page), "it is a new form: {other}");
+    assert_ne!(hidden(&pages.ask(FORM)), hidden(&pages.ask(FORM)), "each form has a key of its own");
     until("the run ends", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"succeeded\""));
     assert_eq!(last_run(&sandbox), run);
     let runs: serde_json::Value = serde_json::from_str(&sandbox.wf(&["runs", "--json"]).out).unwrap();
     assert_eq!(runs["runs"].as_array().unwrap().len(), 1, "{runs}");
     assert_eq!(sandbox.read("out/report"), "eu 3 large false [\"b\"]\n");
     pages.shows("/audit?kind=run_requested", &["plan=report", &run]);
+    let log = sandbox.read(".wf/audit/log.jsonl");
+    let place = |kind: &str| log.find(&format!("\"{kind}\"")).unwrap_or_else(|| panic!("{kind}: {log}"));
+    assert!(place("run_requested") < place("run_started"), "a kill in between loses no request: {log}");
+    let left = std::fs::read_dir(sandbox.at(".wf/starts")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "no file of the start outlives it");
     pages.shows("/plans", &["<svg class=\"bars\"", "oldest first: succeeded in", "100 %"]);
     pages.shows(
         "/plans/report",
@@ -174,6 +183,35 @@ fn an_approver_signs_for_a_plan_that_may_do_more() {
     assert_eq!(sandbox.read("burnt"), "");
     pages.shows("/audit?kind=run_requested", &["plan=burn", &run]);
     refused(&hidden(&pages.ask(path)), "starts up to medium");
+}
+
+#[test]
+fn a_statement_for_one_workspace_starts_nothing_in_a_copy() {
+    let phone = Signer::from_bytes(&[7; 32]);
+    let make = || {
+        let sandbox = Sandbox::new();
+        sandbox.file("burn.md", UNCONFINED);
+        sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
+        sandbox
+    };
+    let (one, copy) = (make(), make());
+    copy.file("approvers.yaml", one.read("approvers.yaml"));
+    let path = "/plans/burn/start";
+    let (pages, others) = (Pages::open(&one), Pages::open(&copy));
+    let sent = signed(&pages, &hidden(&pages.ask(path)), &phone);
+    let refused = others.own_post(path, &sent);
+    assert!(
+        refused.starts_with("HTTP/1.1 422 ") && refused.contains("for another workspace"),
+        "the same files, and another place: {refused}"
+    );
+    others.shows("/runs", &["No run matches"]);
+    started(&pages.own_post(path, &sent));
+    one.until_runs_end();
+    // The command that starts a run says the same.
+    let token = sent.split("token=").nth(1).unwrap();
+    let bytes: Vec<u8> = token.split('%').skip(1).map(|hex| u8::from_str_radix(hex, 16).unwrap()).collect();
+    copy.file("stolen.json", String::from_utf8(bytes).unwrap());
+    copy.wf(&["run", "burn.md", "--approval", "stolen.json"]).exits(4).says("for another workspace");
 }
 
 #[test]

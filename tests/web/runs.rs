@@ -225,7 +225,7 @@ const SLOW: &str = "\
 kind: plan
 id: slow
 steps:
-  - {id: wait, idempotent: true, run: 'while ! test -e go; do sleep 0.05; done'}
+  - {id: wait, idempotent: true, allow: {}, run: 'while ! test -e go; do sleep 0.05; done'}
 ---
 ";
 
@@ -328,6 +328,35 @@ fn a_button_pressed_twice_acts_once() {
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2), "{runs}");
     sandbox.file("go", "");
     sandbox.until_runs_end();
+}
+
+#[test]
+fn a_plan_that_an_approver_signs_for_is_not_retried_by_a_login() {
+    let sandbox = Sandbox::new();
+    let plan = "---\nkind: plan\nid: risky\nsteps:\n  - {id: fail, run: 'exit 1'}\n---\n";
+    sandbox.file("risky.md", plan);
+    sandbox.wf(&["run", "risky.md"]).exits(1);
+    let run = last_run(&sandbox);
+    let pages = Pages::open(&sandbox);
+    let page = pages.ask(&format!("/runs/{run}"));
+    let form = format!("/plans/risky.md/start?from={run}");
+    assert!(page.contains("An approver signs") && page.contains(&form), "{page}");
+    assert!(!page.contains("/retry\""), "a button that cannot work is not there: {page}");
+    let refused = pages.own_post(&format!("/runs/{run}/retry"), "");
+    assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("starts up to medium"), "{refused}");
+    assert!(refused.contains(&format!("wf retry {}", &run[..8])), "{refused}");
+    // Under the other policy, that is so whatever the risk.
+    sandbox.file("risky.md", plan.replace("run:", "allow: {}, run:"));
+    pages.shows(&format!("/runs/{run}"), &[&format!("action=\"/runs/{run}/retry\"")]);
+    sandbox.wf(&["key", "enrol", "phone", &"a1".repeat(32), "--yes"]);
+    let approvers = sandbox.read("approvers.yaml").replace("policy: owner", "policy: reviewed");
+    let approvers =
+        if approvers.contains("policy:") { approvers } else { format!("policy: reviewed\n{approvers}") };
+    sandbox.file("approvers.yaml", approvers);
+    pages.shows(&format!("/runs/{run}"), &["the policy of the workspace is <code>reviewed</code>"]);
+    let refused = pages.own_post(&format!("/runs/{run}/retry"), "");
+    assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("signs for each run"), "{refused}");
+    assert_eq!(last_run(&sandbox), run, "nothing has started");
 }
 
 #[test]

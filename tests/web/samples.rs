@@ -265,7 +265,11 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let hit = SearchHit { title: text(), page: text(), detail: text(), state: None };
     let group = SearchGroup { name: "Runs", hits: vec![hit], is_cut: false };
     fits("search", "", &SearchView { text: text(), groups: vec![group] });
-    fits_without("run", &["record", "may_operate", "may_start", "plan_page?"], &run_view(&run));
+    fits_without(
+        "run",
+        &["record", "may_operate", "may_start", "plan_page?", "signature_reason?"],
+        &run_view(&run),
+    );
     let digest = Sha256Digest::of_bytes(b"");
     fits("file", "", &FileText { run, digest, path: text(), size: text(), text: None });
 }

@@ -74,6 +74,15 @@ fn a_suggestion_whose_plan_is_broken_waits_on() {
     let refused = pages.own_post("/suggestions/2/accept", "");
     assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("wf check"), "{refused}");
     pages.shows("/inbox", &["Burn it"]);
+    // What a login alone does not start, a suggestion does not start either.
+    sandbox.file("burn.md", BURNS);
+    pages.shows(
+        "/inbox",
+        &["An approver signs for its run", "/plans/burn.md/start", "wf suggestion accept 2"],
+    );
+    assert!(!pages.ask("/inbox").contains("/suggestions/2/accept"));
+    let refused = pages.own_post("/suggestions/2/accept", "");
+    assert!(refused.starts_with("HTTP/1.1 409 ") && refused.contains("starts up to medium"), "{refused}");
     let pages = pages.that_may_look();
     let page = pages.ask("/inbox");
     assert!(page.contains("wf suggestion accept 2") && !page.contains("/suggestions/2/accept"), "{page}");

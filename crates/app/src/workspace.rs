@@ -1,6 +1,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::{CliExitCode, CommandError};
+use wf_base::digest::Sha256Digest;
+use wf_sign::approval::WorkspaceRef;
 
 /// The folder of the work of runs, and the location of their state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,9 @@ pub struct Workspace {
 
 /// The mark of a workspace, a file.
 pub const CONFIG: &str = "wf.yaml";
+
+/// The state folder of a workspace, unless another one is chosen.
+const STATE: &str = ".wf";
 
 /// The file listing the approvers of a workspace.
 pub const APPROVERS: &str = "approvers.yaml";
@@ -27,9 +32,29 @@ impl Workspace {
         let root = holds(CONFIG).or_else(|| holds(".git")).unwrap_or(alone);
         let state = match state {
             Some(state) => normalize_path(&cwd.join(state)),
-            None => root.join(".wf"),
+            None => root.join(STATE),
         };
         Self { root: root.to_path_buf(), state }
+    }
+
+    /// Returns the digest of its place on this machine: another one for a copy, for a linked worktree, and for the same folder
+    /// with a state elsewhere.
+    pub fn digest(&self) -> Sha256Digest {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let root = real(&self.root);
+        let root_bytes = root.as_os_str().as_encoded_bytes();
+        // The state need not be there yet.
+        if self.state == self.root.join(STATE) || real(&self.state) == root.join(STATE) {
+            return Sha256Digest::of_bytes(root_bytes);
+        }
+        Sha256Digest::of_parts([root_bytes, real(&self.state).as_os_str().as_encoded_bytes()])
+    }
+
+    /// Returns the workspace as a statement names it.
+    pub fn reference(&self) -> WorkspaceRef {
+        let name = self.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        WorkspaceRef { name, host, digest: self.digest() }
     }
 
     /// A path as specs and records name it: relative to the root, with `/`.
@@ -99,6 +124,27 @@ mod tests {
         assert_eq!(root("repo/sub/deep"), at("repo/sub"));
         let elsewhere = Workspace::find(&at("repo"), Some(Path::new("../s")), &at("repo"));
         assert_eq!(elsewhere.state, at("s"));
+    }
+
+    #[test]
+    fn a_copy_and_another_state_are_other_workspaces() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.join(".wf")).unwrap();
+            std::fs::write(path.join("wf.yaml"), "").unwrap();
+            path
+        };
+        let (one, copy) = (folder("one"), folder("copy"));
+        let digest = |root: &Path, state: Option<&str>| {
+            Workspace::find(root, state.map(Path::new), dir.path()).digest()
+        };
+        assert_eq!(digest(&one, None), digest(&one, Some("one/.wf")));
+        assert_ne!(digest(&one, None), digest(&copy, None));
+        assert_ne!(digest(&one, None), digest(&one, Some("elsewhere")));
+        let linked = dir.path().join("link");
+        std::os::unix::fs::symlink(&one, &linked).unwrap();
+        assert_eq!(digest(&linked, None), digest(&one, None), "it is the same place");
     }
 
     #[test]

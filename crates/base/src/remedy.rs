@@ -100,6 +100,7 @@ pub enum UserAction {
     BeginSession,
     SwitchSession(SessionName),
     ListSuggestions,
+    AcceptSuggestion(u32),
     /// Lists the suggestions that were decided, too.
     ListAllSuggestions,
     ResumeSession(SessionName),

@@ -1,7 +1,7 @@
 //! The names by which the pages of a workspace are told from those of another one, and from other services of this machine:
 //! a host below `localhost`, and a cookie.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use crate::SiteAddress;
 use wf_base::digest::Sha256Digest;
@@ -13,8 +13,8 @@ const LOOKUP_TIME: Duration = Duration::from_secs(1);
 const DIGITS: usize = 8;
 
 /// Returns the name of the host of a workspace, if the system knows that it leads to this machine.
-pub(crate) async fn find_own_name(root: &Path) -> Option<String> {
-    let name = format!("wf-{}.localhost", workspace_digits(root));
+pub(crate) async fn find_own_name(workspace: Sha256Digest) -> Option<String> {
+    let name = format!("wf-{}.localhost", workspace_digits(workspace));
     let lookup = tokio::net::lookup_host((name.as_str(), 0));
     let addresses: Vec<_> = tokio::time::timeout(LOOKUP_TIME, lookup).await.ok()?.ok()?.collect();
     let is_here = !addresses.is_empty() && addresses.iter().all(|address| address.ip().is_loopback());
@@ -23,14 +23,14 @@ pub(crate) async fn find_own_name(root: &Path) -> Option<String> {
 
 /// Returns the name of the cookie with the key of a browser. Browsers send a cookie to all ports of a host, so each workspace
 /// and port has its own; to them the prefix of an encrypted one means: from this very host.
-pub(crate) fn cookie_name(address: &SiteAddress, root: &Path) -> String {
-    let (digits, port) = (workspace_digits(root), address.listen.port());
+pub(crate) fn cookie_name(address: &SiteAddress, workspace: Sha256Digest) -> String {
+    let (digits, port) = (workspace_digits(workspace), address.listen.port());
     let prefix = if address.is_encrypted() { "__Host-" } else { "" };
     format!("{prefix}wf_login_{digits}_{port}")
 }
 
-fn workspace_digits(root: &Path) -> String {
-    let mut digits = Sha256Digest::of_bytes(root.as_os_str().as_encoded_bytes()).to_string();
+fn workspace_digits(workspace: Sha256Digest) -> String {
+    let mut digits = workspace.to_string();
     digits.truncate(DIGITS);
     digits
 }
@@ -39,12 +39,13 @@ fn workspace_digits(root: &Path) -> String {
 mod tests {
     use super::cookie_name;
     use crate::SiteAddress;
-    use std::path::Path;
+    use wf_base::digest::Sha256Digest;
 
     #[test]
     fn each_workspace_and_port_has_a_cookie_of_its_own() {
         let name = |port: &str, public: Option<&str>, root: &str| {
-            cookie_name(&SiteAddress::parse(&format!("localhost:{port}"), public).unwrap(), Path::new(root))
+            let address = SiteAddress::parse(&format!("localhost:{port}"), public).unwrap();
+            cookie_name(&address, Sha256Digest::of_bytes(root.as_bytes()))
         };
         let one = name("8420", None, "/a");
         assert_eq!(one, name("8420", None, "/a"));

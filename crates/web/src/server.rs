@@ -22,7 +22,7 @@ use crate::{
     own_name::find_own_name,
     site::{Site, SiteOptions},
 };
-use wf_app::{Host, PrivateFile, keys::default_key_name};
+use wf_app::{Host, PrivateFile, keys::default_key_name, plan_start::remove_left_starts};
 use wf_base::time::Moment;
 
 /// The most connections at once; more wait.
@@ -114,9 +114,11 @@ impl WebServer {
         let listener = TcpListener::bind(address.listen).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
         let own_name =
-            if address.may_have_own_name() { find_own_name(&host.workspace().root).await } else { None };
+            if address.may_have_own_name() { find_own_name(host.workspace().digest()).await } else { None };
         let address = address.at(bound).with_own_name(own_name);
         let site = Site::new(host, SiteOptions { address, ..options });
+        // A start with them is not under way any more: they hold back nothing, and are removed by the next start at the latest.
+        let _ = remove_left_starts(site.host());
         site.logins.add_origin(&site.address.origin());
         Ok(Self { listener, site })
     }

@@ -74,7 +74,7 @@ impl Site {
     /// Opens the site of a workspace.
     pub fn new(host: Host, options: SiteOptions) -> Self {
         let login_file = PrivateFile::new(&host.workspace(), LOGIN_FILE);
-        let cookie = cookie_name(&options.address, &host.workspace().root).into();
+        let cookie = cookie_name(&options.address, host.workspace().digest()).into();
         let caller = Arc::new(PageCaller::new(host, options.action_words));
         Self {
             cookie,

@@ -112,7 +112,7 @@ impl PageTemplates {
             Ok(html) => html,
             Err(error) => return unmade(template, &error),
         };
-        let digest = Sha256Digest::of_bytes(html.as_bytes()).short();
+        let digest = page_digest(&html);
         // The digest of a version has no characters with a meaning in HTML.
         let versioned = format!("data-log=\"{log}\" data-page=\"{digest}\"");
         let html = html.replacen("data-log=\"\"", &versioned, 1);
@@ -145,6 +145,18 @@ impl PageTemplates {
             Err(error) => unmade(template, &error),
         }
     }
+}
+
+/// The beginning of the field with the key of a form.
+const KEY_FIELD: &str = "name=\"key\" value=\"";
+
+/// Returns the digest of a page. The key of a form is another one in each page, and changes nothing that it shows.
+fn page_digest(html: &str) -> String {
+    let Some((before, rest)) = html.split_once(KEY_FIELD) else {
+        return Sha256Digest::of_bytes(html.as_bytes()).short();
+    };
+    let after = rest.split_once('"').map_or("", |(_, after)| after);
+    Sha256Digest::of_parts([before.as_bytes(), after.as_bytes()]).short()
 }
 
 fn html_headers() -> [(HeaderName, &'static str); 1] {
@@ -268,7 +280,7 @@ fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PageTemplates, TEMPLATES, coded, encoded, took, when};
+    use super::{PageTemplates, TEMPLATES, coded, encoded, page_digest, took, when};
 
     #[test]
     fn every_template_is_one() {
@@ -300,6 +312,13 @@ mod tests {
     #[test]
     fn a_part_of_an_address_means_nothing_else() {
         assert_eq!(encoded("a b&q=ü/%"), "a%20b%26q%3D%C3%BC%2F%25");
+    }
+
+    #[test]
+    fn the_key_of_a_form_changes_no_page() {
+        let page = |key: &str, text: &str| format!("<form><input name=\"key\" value=\"{key}\">{text}</form>");
+        assert_eq!(page_digest(&page("1", "a")), page_digest(&page("2", "a")));
+        assert_ne!(page_digest(&page("1", "a")), page_digest(&page("1", "b")));
     }
 
     #[test]

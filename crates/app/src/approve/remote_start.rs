@@ -1,7 +1,7 @@
 //! A signature for one run of a plan by a key elsewhere, as that of a browser: for a plan that a login alone does not start.
 //!
 //! As with goals, the server drafts the statement, the browser shows and signs it, and what comes back counts only if it is
-//! the statement that would be drafted now. It is about one run, with the values of its parameters.
+//! the statement that would be drafted now. It is about one run in one workspace, with the values of its parameters.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{
     ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions, answers::remote::is_by_passkey,
 };
-use crate::{Caller, CliExitCode, CommandError};
+use crate::{Caller, CliExitCode, CommandError, Workspace};
 use wf_base::{name::RunId, remedy::UserAction, untrusted::plain};
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
 use wf_model::{JsonObject, PlanParam};
@@ -65,8 +65,10 @@ pub fn signed_start(
         error.hint(refusal.remedy())
     };
     let token = ApprovalToken::parse(token).map_err(rejected)?;
-    let review = review(caller, start)?;
     let (signed, now) = (token.statement(), caller.host().now());
+    // Said first: in a copy nothing else is wrong about it.
+    refuse_other_workspace(signed, &caller.host().workspace()).map_err(rejected)?;
+    let review = review(caller, start)?;
     let drafted = &review.token.statement;
     // Each draft has a nonce and a time of its own.
     let same = ApprovalStatement {
@@ -113,5 +115,19 @@ fn review(caller: &dyn Caller, start: RemoteStart<'_>) -> Result<PlanReview, Com
         return Err(error.remedy("sign in the workspace: ", action));
     }
     review.token.statement.run = Some(start.run.clone());
+    review.token.statement.workspace = Some(caller.host().workspace().reference());
     Ok(review)
+}
+
+/// Refuses a statement that names another workspace, as that for a copy of this one.
+pub(super) fn refuse_other_workspace(
+    statement: &ApprovalStatement,
+    workspace: &Workspace,
+) -> Result<(), ApprovalRefusal> {
+    match &statement.workspace {
+        Some(named) if *named != workspace.reference() => {
+            Err(ApprovalRefusal::OtherWorkspace(Box::new(named.clone())))
+        }
+        _ => Ok(()),
+    }
 }

@@ -42,6 +42,7 @@ pub fn draft_statement(
         executions: 1,
         spawn_policy: None,
         settings: None,
+        workspace: None,
     })
 }
 

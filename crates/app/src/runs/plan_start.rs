@@ -1,21 +1,26 @@
 //! The start of a plan at the request of a browser: a command in a process of its own, so it decides by the same rules as any
 //! other start, and the run outlives the server.
 //!
-//! A request has a key, and the id of its run follows from the key and from all that is started. So a request that is
-//! repeated leads to the run that it started, and another one with the same key is another run.
+//! A request has a key, and the id of its run follows from it. So a request that is repeated leads to the run that it started, and
+//! one with other values and the same key starts nothing.
+//!
+//! **Invariant:** a request is in the audit log before its process is started.
 
-use std::{io::Write as _, path::Path};
+mod key;
+
+use std::path::Path;
 
 use super::{background::start_in_background, run_acts::ACTS_LOCK};
 use crate::{
-    Caller, CliExitCode, CommandError, RunOptions,
+    Caller, CliExitCode, CommandError, Host, RunOptions,
     approve::{RemoteStart, SigningRules, StartDraft, draft_start, signed_start},
     goals::FileLock,
     specs::load::{LoadedPlan, load_plan},
+    state::start_files::{StartFiles, has_left, remove_left},
     watch,
 };
+pub use key::StartKey;
 use serde_json::Value;
-use tempfile::NamedTempFile;
 use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction};
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
 use wf_lang::DiskFiles;
@@ -24,13 +29,10 @@ use wf_sign::{
     approval::{ApprovalToken, ReviewPolicy},
     canonical,
 };
-use wf_store::{StoreError, StoreReader, allow_no_state, feed::WorkspaceAction};
+use wf_store::{RunRow, StoreError, StoreReader, allow_no_state, feed::WorkspaceAction};
 
 /// The highest risk of a plan that a login starts by itself: what it changes is known, and can be restored.
 const MAX_LOGIN_RISK: RiskLevel = RiskLevel::Medium;
-
-/// The length of the key of a request, in hexadecimal digits.
-const KEY_LENGTH: usize = 64;
 
 /// A request of a browser to start a plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,9 @@ pub enum PlanStartError {
     /// Values of parameters are missing or wrong.
     #[error("{0}")]
     Params(ParamErrors),
+    /// The form is not what would be shown now: it was used, is too old, or is of another plan than there is now.
+    #[error("{}", .0.message)]
+    Outdated(CommandError),
     #[error("{}", .0.message)]
     Refused(CommandError),
 }
@@ -84,13 +89,45 @@ pub fn signature_reason(caller: &dyn Caller, loaded: &LoadedPlan) -> Result<Opti
     Ok((policy == ReviewPolicy::Reviewed).then(|| reason.to_owned()))
 }
 
+/// Refuses a run that a login alone does not start, where nobody can sign for it: an act starts it in a terminal.
+pub(super) fn require_login_start(
+    caller: &dyn Caller,
+    loaded: &LoadedPlan,
+    action: UserAction,
+) -> Result<(), CommandError> {
+    match signature_reason(caller, loaded)? {
+        None => Ok(()),
+        Some(reason) => Err(CommandError::new(CliExitCode::Approval, reason)
+            .remedy("sign for a run with the form of the plan, or in a terminal: ", action)),
+    }
+}
+
+/// Returns the reason why a run of the plan in a file needs the signature of an approver, as the plan is now; `None`: a login is
+/// enough, or the plan cannot be read, which an act says.
+pub fn signature_reason_at(caller: &dyn Caller, path: &str) -> Result<Option<String>, CommandError> {
+    match load_at(caller, path) {
+        Ok(loaded) => signature_reason(caller, &loaded),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Loads the plan in a file, as it is now.
+pub(crate) fn load_at(caller: &dyn Caller, path: &str) -> Result<LoadedPlan, CommandError> {
+    let workspace = caller.host().workspace();
+    let files = DiskFiles::new(&workspace.root);
+    load_plan(caller, &files, workspace, path.to_owned(), RunOptions::at_present(caller.host(), None))
+}
+
 /// Drafts what an approver signs to start a plan.
 pub fn draft_plan_start(
     caller: &dyn Caller,
     request: &PlanStartRequest,
 ) -> Result<StartDraft, PlanStartError> {
     let prepared = PreparedStart::of(caller, request)?;
-    require_same_plan(prepared.digest, &request.plan_digest)?;
+    if let Some(row) = recorded_run(&caller.host().workspace().state, &prepared.run)? {
+        return Err(PlanStartError::Outdated(used_for(&row)));
+    }
+    prepared.require_current(caller, request)?;
     Ok(draft_start(caller, prepared.remote(request))?)
 }
 
@@ -100,32 +137,48 @@ pub fn request_start(caller: &dyn Caller, request: &PlanStartRequest) -> Result<
     let state = host.workspace().state;
     let prepared = PreparedStart::of(caller, request)?;
     let _lock = FileLock::lock_blocking(&state, ACTS_LOCK)?;
-    let started_run = || recorded_run(&state, &prepared.run);
-    if let Some(run) = started_run()? {
-        return Ok(run);
+    if let Some(row) = recorded_run(&state, &prepared.run)? {
+        let is_same = row.path == request.path && row.params == prepared.params;
+        return if is_same { Ok(row.id) } else { Err(PlanStartError::Outdated(used_for(&row))) };
     }
-    require_same_plan(prepared.digest, &request.plan_digest)?;
+    prepared.require_current(caller, request)?;
     let approval = approval_of(caller, request, &prepared)?;
-    let approval = approval.map(|token| temporary_file(&token.text())).transpose()?;
-    let params = temporary_file(&prepared.params_text)?;
-    let path = |file: &NamedTempFile| file.path().display().to_string();
-    let (params_path, digest) = (path(&params), prepared.digest.to_string());
-    let approval_path = approval.as_ref().map(path);
-    let mut command = vec!["run", "--params", &params_path, "--requested-run", prepared.run.as_str()];
+    let files = StartFiles::make(&state, &prepared.run)?;
+    let params = files.write("params.json", &prepared.params_text)?;
+    let approval = approval.map(|token| files.write("approval.json", &token.text())).transpose()?;
+    let digest = prepared.digest.to_string();
+    let mut command = vec!["run", "--params", &params, "--requested-run", prepared.run.as_str()];
     command.extend(["--plan-digest", &digest]);
-    command.extend(approval_path.iter().flat_map(|path| ["--approval", path]));
+    command.extend(approval.iter().flat_map(|path| ["--approval", path]));
     // A file that begins like an option is one all the same.
     let file = format!("./{}", request.path);
     command.push(&file);
-    let run = start_in_background(host, &command, &started_run)?;
     let act = WorkspaceAction::RunRequested {
         plan: prepared.loaded.plan.id().clone(),
         plan_digest: prepared.digest,
         params_digest: Sha256Digest::of_bytes(prepared.params_text.as_bytes()),
-        run: run.clone(),
+        run: prepared.run.clone(),
     };
-    watch::record_quietly(caller, act);
-    Ok(run)
+    watch::record_command_act(host, act).map_err(CommandError::from)?;
+    let started_run = || Ok(recorded_run(&state, &prepared.run)?.map(|row| row.id));
+    Ok(start_in_background(host, &command, &started_run)?)
+}
+
+/// Removes what starts left whose server was killed, unless another server starts something now.
+pub fn remove_left_starts(host: &Host) -> Result<(), CommandError> {
+    let state = host.workspace().state;
+    if has_left(&state)
+        && let Ok(_lock) = FileLock::try_lock(&state, ACTS_LOCK)?
+    {
+        remove_left(&state)?;
+    }
+    Ok(())
+}
+
+/// Returns the error of a form that has started a run.
+fn used_for(row: &RunRow) -> CommandError {
+    let message = format!("the form has started run {} already, with other values", row.id.short());
+    CommandError::new(CliExitCode::Usage, message).hint("send it again to start another run")
 }
 
 /// A plan that is about to be started.
@@ -136,20 +189,26 @@ struct PreparedStart {
     params_text: String,
     /// The digest of the plan as it is now.
     digest: Sha256Digest,
+    key: StartKey,
     run: RunId,
 }
 
 impl PreparedStart {
     fn of(caller: &dyn Caller, request: &PlanStartRequest) -> Result<Self, PlanStartError> {
-        let workspace = caller.host().workspace();
-        let files = DiskFiles::new(&workspace.root);
-        let options = RunOptions::at_present(caller.host(), None);
-        let loaded = load_plan(caller, &files, workspace, request.path.clone(), options)?;
+        let key = StartKey::parse(&request.key).map_err(PlanStartError::Outdated)?;
+        let run = key.run(caller.host().workspace().digest());
+        let loaded = load_at(caller, &request.path)?;
         let declared = &loaded.plan.parts().params;
         let params = resolve_params(declared, &request.values).map_err(PlanStartError::Params)?;
         let params_text = canonical(&Value::Object(params.clone()));
-        let run = requested_run(request, &params_text)?;
-        Ok(Self { digest: plan_digest(&loaded), loaded, params, params_text, run })
+        Ok(Self { digest: plan_digest(&loaded), loaded, params, params_text, key, run })
+    }
+
+    /// Refuses a form that is too old, or of another plan than there is now.
+    fn require_current(&self, caller: &dyn Caller, request: &PlanStartRequest) -> Result<(), PlanStartError> {
+        let is_current = self.key.require_current(caller.host().now());
+        let is_same = || require_same_plan(self.digest, &request.plan_digest);
+        is_current.and_then(|()| is_same()).map_err(PlanStartError::Outdated)
     }
 
     fn remote<'a>(&'a self, request: &'a PlanStartRequest) -> RemoteStart<'a> {
@@ -176,26 +235,15 @@ fn approval_of(
 }
 
 /// Returns a run, if it is recorded.
-fn recorded_run(state: &Path, run: &RunId) -> Result<Option<RunId>, CommandError> {
+fn recorded_run(state: &Path, run: &RunId) -> Result<Option<RunRow>, CommandError> {
     let Some(reader) = allow_no_state(StoreReader::open(state))? else {
         return Ok(None);
     };
     match reader.runs().get(run) {
-        Ok(row) => Ok(Some(row.id)),
+        Ok(row) => Ok(Some(row)),
         Err(StoreError::UnknownRun(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Writes a text to a file that its owner alone can read, and that is removed with the value.
-fn temporary_file(text: &str) -> Result<NamedTempFile, CommandError> {
-    let written = NamedTempFile::new().and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.flush().map(|()| file)
-    });
-    written.map_err(|error| {
-        CommandError::new(CliExitCode::State, format!("cannot write the parameters: {error}"))
-    })
 }
 
 /// Refuses a plan that is another one than its reader saw.
@@ -205,53 +253,4 @@ pub fn require_same_plan(digest: Sha256Digest, seen: &str) -> Result<(), Command
     }
     let message = "the plan has changed since it was read: nothing has started";
     Err(CommandError::new(CliExitCode::Usage, message).hint("read it again, then start it"))
-}
-
-/// Returns the id of the run of a request.
-fn requested_run(request: &PlanStartRequest, params_text: &str) -> Result<RunId, CommandError> {
-    let key = &request.key;
-    if key.len() != KEY_LENGTH || !key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(CommandError::new(CliExitCode::Usage, "the form is incomplete: open it again"));
-    }
-    let digest = Sha256Digest::of_parts([
-        key.as_bytes(),
-        request.path.as_bytes(),
-        request.plan_digest.as_bytes(),
-        params_text.as_bytes(),
-    ]);
-    let mut bytes = [0; 16];
-    for (byte, part) in bytes.iter_mut().zip(digest.bytes()) {
-        *byte = *part;
-    }
-    Ok(RunId::from_bytes(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{PlanStartRequest, requested_run};
-    use wf_model::JsonObject;
-
-    #[test]
-    fn a_request_that_is_repeated_is_of_the_same_run() {
-        let request = |key: &str, path: &str| PlanStartRequest {
-            path: path.into(),
-            values: JsonObject::new(),
-            plan_digest: "d".into(),
-            key: key.into(),
-            token: None,
-        };
-        let (key, other) = ("a1".repeat(32), "b2".repeat(32));
-        let run = requested_run(&request(&key, "a.md"), "{}").unwrap();
-        assert_eq!(requested_run(&request(&key, "a.md"), "{}").unwrap(), run);
-        for different in [
-            requested_run(&request(&other, "a.md"), "{}"),
-            requested_run(&request(&key, "b.md"), "{}"),
-            requested_run(&request(&key, "a.md"), "{\"n\":1}"),
-        ] {
-            assert_ne!(different.unwrap(), run);
-        }
-        for wrong in ["", "a1", &"g1".repeat(32)] {
-            assert!(requested_run(&request(wrong, "a.md"), "{}").is_err(), "{wrong}");
-        }
-    }
 }

@@ -1,14 +1,18 @@
 //! The acts of a browser on runs. Each is the command of that name in a process of its own, so it decides by the same rules,
-//! and what it starts outlives the server.
+//! and what it starts outlives the server. A run starts only where a login alone starts its plan, too.
+//!
+//! **Invariant:** an act is in the audit log before its process is started.
 
 use std::time::Duration;
 
 use super::{
     background::{BackgroundStart, refusal, start_in_background, start_process},
+    plan_start::require_login_start,
     resume::{CancelledRun, ResumableRun},
+    retry::RetryDraft,
 };
 use crate::{Caller, CommandError, goals::FileLock, watch};
-use wf_base::{name::RunId, untrusted::plain};
+use wf_base::{name::RunId, remedy::UserAction, untrusted::plain};
 use wf_store::{RunState, StoreReader, feed::WorkspaceAction};
 
 /// The longest wait for a cancelled run to end, and for a resumed one to go on. Either may take longer, and is seen later.
@@ -29,9 +33,8 @@ pub fn request_cancel(caller: &dyn Caller, run: &RunId) -> Result<(), CommandErr
         // A second signal would end its processes by force.
         return Ok(());
     }
-    act(caller, &["cancel", run.as_str()], |reader| Ok(reader.runs().get(run)?.state != RunState::Running))?;
-    watch::record_quietly(caller, WorkspaceAction::RunCancelRequested { run: run.clone() });
-    Ok(())
+    watch::record_command_act(caller.host(), WorkspaceAction::RunCancelRequested { run: run.clone() })?;
+    act(caller, &["cancel", run.as_str()], |reader| Ok(reader.runs().get(run)?.state != RunState::Running))
 }
 
 /// Resumes a run that no process works on; returns once one does.
@@ -43,11 +46,10 @@ pub fn request_resume(caller: &dyn Caller, run: &RunId) -> Result<(), CommandErr
         return Err(recorded.already_ended(outcome));
     }
     let before = StoreReader::from_whole_log(&workspace.state)?.leases().of_run(run)?.len();
+    watch::record_command_act(caller.host(), WorkspaceAction::RunResumeRequested { run: run.clone() })?;
     act(caller, &["resume", run.as_str(), "--wait"], |reader| {
         Ok(reader.leases().of_run(run)?.len() > before || reader.runs().get(run)?.state != RunState::Running)
-    })?;
-    watch::record_quietly(caller, WorkspaceAction::RunResumeRequested { run: run.clone() });
-    Ok(())
+    })
 }
 
 /// Starts a run that repeats what did not succeed in another one, with its parameters and the files as they are now.
@@ -65,10 +67,11 @@ pub fn request_retry(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandE
     }
     let before = repeats.len();
     drop(reader);
+    let draft = RetryDraft::open(caller, Some(run.as_str()))?;
+    require_login_start(caller, &draft.loaded, UserAction::RetryRun(run.clone()))?;
+    watch::record_command_act(host, WorkspaceAction::RunRetryRequested { run: run.clone() })?;
     let started_run = || Ok(StoreReader::open(&state)?.runs().repeats(run)?.into_iter().nth(before));
-    let started = start_in_background(host, &["retry", run.as_str()], &started_run)?;
-    watch::record_quietly(caller, WorkspaceAction::RunRetryRequested { run: run.clone() });
-    Ok(started)
+    start_in_background(host, &["retry", run.as_str()], &started_run)
 }
 
 /// Starts a command, and waits until its effect is seen, or it has ended.

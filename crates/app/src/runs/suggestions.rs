@@ -1,12 +1,12 @@
 //! The decisions of people about the suggestions of runs: one is started as `wf run` would, or dismissed.
 
-use super::{background::start_in_background, run_start::RunStart};
+use super::{background::start_in_background, plan_start::require_login_start, run_start::RunStart};
 use crate::{
     Caller, CommandError, Host, RunOptions, caller::person_key, sessions::active_session,
     specs::load::load_plan, watch,
 };
 use serde_json::json;
-use wf_base::name::RunId;
+use wf_base::{name::RunId, remedy::UserAction};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 use wf_lang::DiskFiles;
 use wf_model::resolve_params;
@@ -33,11 +33,11 @@ pub fn suggestion_start(caller: &dyn Caller, number: u32) -> Result<RunStart, Co
 pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, CommandError> {
     let host = caller.host();
     let state = host.workspace().state;
-    suggestion_start(caller, number)?;
+    let start = suggestion_start(caller, number)?;
+    require_login_start(caller, &start.loaded, UserAction::AcceptSuggestion(number))?;
+    watch::record_command_act(host, WorkspaceAction::SuggestionRequested { suggestion: number })?;
     let started_run = || Ok(StoreReader::open(&state)?.suggestions().get(number)?.started);
-    let started = start_in_background(host, &["suggestion", "accept", &number.to_string()], &started_run)?;
-    watch::record_quietly(caller, WorkspaceAction::SuggestionRequested { suggestion: number });
-    Ok(started)
+    start_in_background(host, &["suggestion", "accept", &number.to_string()], &started_run)
 }
 
 /// Returns the suggestions of the workspace, all or only those that are pending; none where there is no state.

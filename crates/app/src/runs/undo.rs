@@ -46,9 +46,8 @@ pub fn request_undo(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandEr
     drop(reader);
     let started_run =
         || Ok(StoreReader::open(&state)?.runs().undos(run)?.into_iter().nth(before).map(|undo| undo.run));
-    let started = start_in_background(host, &["undo", run.as_str()], &started_run)?;
-    watch::record_quietly(caller, WorkspaceAction::UndoRequested { run: run.clone() });
-    Ok(started)
+    watch::record_command_act(host, WorkspaceAction::UndoRequested { run: run.clone() })?;
+    start_in_background(host, &["undo", run.as_str()], &started_run)
 }
 
 /// Returns the recorded means to undo a run.

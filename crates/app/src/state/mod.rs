@@ -6,7 +6,7 @@
 //! doctor ──▶ history_size, logs, call_findings: how it is ──▶ backup, upgrade, repair, restore: alone, under the lock of the leader
 //! ```
 //!
-//! **Invariant:** all but `repair`, `restore`, the checkpoint that a verification keeps and the `private_file` of a caller only read.
+//! **Invariant:** all but `repair`, `restore`, the checkpoint that a verification keeps, the `start_files` and the `private_file` of a caller only read.
 //!
 //! Start at `reader`, then `doctor`; the others can be read alone.
 
@@ -24,4 +24,5 @@ pub(crate) mod reader;
 pub(crate) mod record;
 pub mod repair;
 pub mod restore;
+pub(crate) mod start_files;
 pub mod upgrade;

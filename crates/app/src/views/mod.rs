@@ -71,6 +71,6 @@ pub use run::{
 };
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
-pub use suggestions::open_suggestions;
+pub use suggestions::{SuggestionCard, open_suggestions, suggestion_cards};
 pub use wf_core::suggestion::SuggestionRecord;
 pub use wf_report::metrics::{MetricsFormat, WorkspaceMetrics};

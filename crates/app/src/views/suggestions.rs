@@ -1,14 +1,41 @@
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::sentence::ActivitySentence;
-use crate::{CommandError, state::reader::StateReader};
+use super::{plan_page_of_run, sentence::ActivitySentence};
+use crate::{Caller, CommandError, runs::plan_start::signature_reason_at, state::reader::StateReader};
 use wf_base::name::{PlanId, RunId};
 use wf_core::suggestion::{SuggestionRecord, SuggestionState};
 
 /// Returns the undecided suggestions, oldest first.
 pub fn open_suggestions(reader: &StateReader) -> Result<Vec<SuggestionRecord>, CommandError> {
     Ok(reader.store().suggestions().list(Some(SuggestionState::Pending))?)
+}
+
+/// A suggestion, with what its start needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct SuggestionCard {
+    #[serde(flatten)]
+    pub record: SuggestionRecord,
+    /// The reason why an approver signs for its run; `None`: a login is enough.
+    pub signature_reason: Option<String>,
+    /// The address of the page of its plan; `None`: the file is gone.
+    pub plan_page: Option<String>,
+}
+
+/// Returns the undecided suggestions as cards, oldest first.
+pub fn suggestion_cards(
+    caller: &dyn Caller,
+    reader: &StateReader,
+) -> Result<Vec<SuggestionCard>, CommandError> {
+    let card = |record: SuggestionRecord| {
+        let path = &record.suggestion.path;
+        Ok(SuggestionCard {
+            signature_reason: signature_reason_at(caller, path)?,
+            plan_page: plan_page_of_run(caller, path, ""),
+            record,
+        })
+    };
+    open_suggestions(reader)?.into_iter().map(card).collect()
 }
 
 /// A row of the table `suggestions`, as the log has it: the values of its columns, in order.

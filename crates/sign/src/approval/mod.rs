@@ -32,6 +32,6 @@ pub use install::{INSTALLER, SKILL_VALIDITY, check_installation, install_params}
 pub use refusal::ApprovalRefusal;
 pub use statement::{
     ANSWER_VERSION, ApprovalDecision, ApprovalNonce, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
-    ParamBound, PlanRef, VERSION,
+    ParamBound, PlanRef, VERSION, WorkspaceRef,
 };
 pub use token::{ApprovalToken, GoalContent, PAYLOAD, accepts};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION};
+use super::{ANSWER_VERSION, ApprovalScope, ApprovedFileDifference, VERSION, WorkspaceRef};
 use wf_base::{
     name::RunId,
     remedy::{Remedy, RequestAnswerForm, UserAction},
@@ -88,6 +88,9 @@ pub enum ApprovalRefusal {
     /// The approval is for another run.
     #[error("the approval is for run {}", .0.short())]
     OtherRun(RunId),
+    /// The approval is for another workspace, maybe one with the same files.
+    #[error("the approval is for another workspace: `{name}` on {host}", name = .0.name, host = .0.host)]
+    OtherWorkspace(Box<WorkspaceRef>),
     /// The approval answers another request.
     #[error("the approval answers another request than the pending one")]
     OtherAsk,
@@ -228,6 +231,7 @@ impl ApprovalRefusal {
             }
             Self::NotYet(_) => "wait, or correct the clock of this machine",
             Self::NothingSpawned | Self::OtherSpawn => "approve the goal again, with the runs it may start",
+            Self::OtherWorkspace(_) => "use it there, or have an approver sign in this workspace",
             Self::Late(_) => "resume the run: it shows the next request and its approvers",
             _ => "start a new run",
         }

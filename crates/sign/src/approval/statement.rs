@@ -84,6 +84,18 @@ pub struct PlanRef {
     pub digest: Sha256Digest,
 }
 
+/// A workspace, as a statement names it: another one for a copy and for a linked worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceRef {
+    /// The name of its folder, for people.
+    pub name: String,
+    /// The name of its machine.
+    pub host: String,
+    /// The digest of its place there.
+    pub digest: Sha256Digest,
+}
+
 /// The bound of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -188,6 +200,9 @@ pub struct ApprovalStatement {
     /// The digest of the workspace's settings a goal depends on, if it accepts a goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Sha256Digest>,
+    /// The only workspace it counts in; `None`: any with these files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceRef>,
 }
 
 impl ApprovalStatement {

@@ -5,7 +5,7 @@ import { confirmed, keyFor, line, part, sign } from "/sign.js";
 // Shows everything that is signed.
 function describe({ payload, review, risk }, plan) {
   const statement = JSON.parse(payload);
-  if (statement.scope !== "full_plan" || statement.plan.path !== plan || !statement.run) {
+  if (statement.scope !== "full_plan" || statement.plan.path !== plan || !statement.run || !statement.workspace) {
     throw new Error("The statement is about something else.");
   }
   const list = part("statement");
@@ -14,7 +14,8 @@ function describe({ payload, review, risk }, plan) {
   line(list, "the plan", `${statement.plan.id}, ${plan}`);
   Object.entries(statement.params || {}).forEach(([name, value]) => line(list, `parameter ${name}`, value?.is ?? value));
   line(list, "risk", risk);
-  line(list, "run", statement.run);
+  const { name, host, digest } = statement.workspace;
+  line(list, "run", `${statement.run}, in the workspace ${name} on ${host} (${digest.slice(0, 8)})`);
   line(list, "valid until", statement.expires);
   line(list, "files", statement.files.map(({ path, digest }) => `${path} ${digest}`).join("\n"));
   line(list, "what it may do", review);

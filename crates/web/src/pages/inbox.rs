@@ -13,7 +13,7 @@ use crate::{
 use wf_app::{
     approve::{RemoteAnswer, RequestName, draft_answer},
     resumption::answer_and_resume,
-    views::{RequestView, SuggestionRecord, open_requests, open_suggestions, state_reader},
+    views::{RequestView, SuggestionCard, open_requests, state_reader, suggestion_cards},
 };
 use wf_base::name::RunId;
 
@@ -36,7 +36,7 @@ struct InboxPage {
     /// The one that is shown as a card.
     request: Option<RequestView>,
     waiting: Vec<RequestView>,
-    suggestions: Vec<SuggestionRecord>,
+    suggestions: Vec<SuggestionCard>,
     may_operate: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn requests(visit: Visit) -> Response {
                 return Ok(Some(InboxPage::default()));
             };
             let waiting = open_requests(&reader)?;
-            let suggestions = open_suggestions(&reader)?;
+            let suggestions = suggestion_cards(caller, &reader)?;
             Ok(Some(InboxPage { request: waiting.first().cloned(), waiting, suggestions, may_operate }))
         })
         .await

@@ -20,6 +20,7 @@ use wf_app::{
         refilled_form, sent_request,
     },
 };
+use wf_base::untrusted;
 
 /// The beginning of the name of each field for a parameter: no parameter has the name of another field.
 const PARAM_FIELD: &str = "p.";
@@ -135,6 +136,10 @@ pub(crate) async fn draft(
         Ok(Some(Ok(draft))) => Json(draft).into_response(),
         Ok(Some(Err(PlanStartError::Params(errors)))) => {
             respond::plain(StatusCode::UNPROCESSABLE_ENTITY, &format!("{errors}\n"))
+        }
+        Ok(Some(Err(PlanStartError::Outdated(error)))) => {
+            let reason = untrusted::plain(&site.failure_text(&error));
+            respond::plain(StatusCode::UNPROCESSABLE_ENTITY, &format!("{reason}\n"))
         }
         Ok(Some(Err(PlanStartError::Refused(error)))) | Err(error) => respond::uncounted(&site, &error),
     }

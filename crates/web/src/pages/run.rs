@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_app::{
     CommandError,
+    plan_start::signature_reason_at,
     run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
@@ -48,6 +49,8 @@ struct OperatedRun {
     may_start: bool,
     /// The address of the page of its plan; `None`: the file is gone, or it is part of a goal or of another run.
     plan_page: Option<String>,
+    /// The reason why an approver signs for another run of its plan; `None`: a login is enough, or the run is not retried.
+    signature_reason: Option<String>,
 }
 
 pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TabQuery>) -> Response {
@@ -62,7 +65,8 @@ pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Que
             let selection = RunSelection::of(tab, state, sort, *page, *open);
             let shown = run_view(&reader, &run, selection, now)?;
             let plan_page = plan_page(caller, &shown.record["run"]);
-            Ok(Some(OperatedRun { shown, may_operate, may_start, plan_page }))
+            let signature_reason = if may_start { retry_signature(caller, &shown)? } else { None };
+            Ok(Some(OperatedRun { shown, may_operate, may_start, plan_page, signature_reason }))
         })
         .await
 }
@@ -72,6 +76,18 @@ fn plan_page(caller: &PageCaller, run: &Value) -> Option<String> {
     let (path, plan) = (run["path"].as_str()?, run["plan"].as_str()?);
     let is_part = !run["goal"].is_null() || !run["parent"].is_null();
     if is_part { None } else { plan_page_of_run(caller, path, plan) }
+}
+
+/// Returns the reason why a login alone does not retry a run that ended without success. That of a plan which is too large to be
+/// drawn is said by the act.
+fn retry_signature(caller: &PageCaller, shown: &RunView) -> Result<Option<String>, CommandError> {
+    let run = &shown.record["run"];
+    let is_retried = matches!(shown.record["life"].as_str(), Some("failed" | "cancelled" | "abandoned"))
+        && run["goal"].is_null()
+        && run["parent"].is_null()
+        && shown.is_drawn;
+    let path = run["path"].as_str().filter(|_| is_retried);
+    path.map_or(Ok(None), |path| signature_reason_at(caller, path))
 }
 
 /// Undoes a run, and leads to the run that does it.

@@ -9,6 +9,7 @@ use crate::{
     approve::{
         owner::owner_signer,
         pins::{approved_tree, run_pins, token_at, token_path},
+        remote_start::refuse_other_workspace,
         rules::SigningRules,
         signing::SigningOptions,
         skilled::check_skills,
@@ -156,8 +157,10 @@ fn verify_token(
         spawned: None,
         now: caller.host().now(),
     };
-    let (ValidApproval { signers }, consumption) = verify(token, &subject, approvers, used)
-        .map_err(|refusal| refuse_run(caller, &loaded.workspace, &loaded.path, &refusal))?;
+    let (ValidApproval { signers }, consumption) =
+        refuse_other_workspace(token.statement(), &loaded.workspace)
+            .and_then(|()| verify(token, &subject, approvers, used))
+            .map_err(|refusal| refuse_run(caller, &loaded.workspace, &loaded.path, &refusal))?;
     let statement = token.statement();
     // A user who runs what they signed for at the same moment has also approved what it produces:
     // only what was reviewed in advance stays pinned while it runs.

@@ -11,15 +11,14 @@ use super::{
     page::{find_plan, plan_page},
 };
 use crate::{
-    Caller, CommandError, RunOptions,
-    runs::plan_start::{PlanStartError, PlanStartRequest, plan_digest, signature_reason},
+    Caller, CommandError,
+    runs::plan_start::{PlanStartError, PlanStartRequest, StartKey, load_at, plan_digest, signature_reason},
     specs::{
-        load::{LoadedPlan, load_plan},
+        load::LoadedPlan,
         plans::{AddressedPlan, list_specs, plan_files},
     },
 };
-use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction, untrusted::plain};
-use wf_lang::DiskFiles;
+use wf_base::{name::RunId, remedy::UserAction, untrusted::plain};
 use wf_model::JsonObject;
 use wf_report::{Forecast, StepForecast};
 use wf_store::RunFilter;
@@ -44,7 +43,7 @@ pub struct PlanForm {
     pub last_run: Option<RunId>,
     /// The digest of the plan as it is shown.
     pub plan_digest: String,
-    /// The key of the request, by which a form that is sent twice starts one run.
+    /// The key of the form, by which one that is sent twice starts one run: another one in each form.
     pub key: String,
     /// The outlook of the run; `None`: its file is broken.
     pub outlook: Option<RunOutlook>,
@@ -75,7 +74,7 @@ pub fn plan_form(caller: &dyn Caller, address: &str, from: &str) -> Result<Optio
     let Some(mut form) = empty_form(caller, address) else {
         return Ok(None);
     };
-    let Ok(loaded) = load(caller, &form.path) else {
+    let Ok(loaded) = load_at(caller, &form.path) else {
         return Ok(Some(form));
     };
     let mut given = JsonObject::new();
@@ -110,7 +109,7 @@ pub fn sent_request(
     else {
         return Ok(None);
     };
-    let loaded = load(caller, &summary.path)?;
+    let loaded = load_at(caller, &summary.path)?;
     let ReadFields { values, .. } = read_fields(&loaded.plan.parts().params, sent.texts.clone());
     let SentForm { plan_digest, key, token, .. } = sent.clone();
     let token = Some(token).filter(|token| !token.is_empty());
@@ -143,7 +142,7 @@ pub fn refilled_form(
             }
             form.refusal = Some("Nothing has started: see the fields below.".to_owned());
         }
-        PlanStartError::Refused(error) => {
+        PlanStartError::Outdated(error) | PlanStartError::Refused(error) => {
             let reason = plain(&caller.failure_text(error));
             let reason = if reason.is_empty() { "its file has problems".to_owned() } else { reason };
             form.refusal = Some(format!("Nothing has started: {reason}"));
@@ -194,7 +193,10 @@ impl PlanForm {
         given: JsonObject,
     ) -> Result<(), CommandError> {
         self.plan_digest = plan_digest(loaded).to_string();
-        self.key = form_key(caller, self.last_run.as_ref(), &self.plan_digest);
+        // Where the random digits are fixed, each form after another run has a key of its own all the same.
+        let last = self.last_run.as_ref().map_or("", RunId::as_str);
+        let key = StartKey::make(caller.host(), &format!("start of {} after {last}", self.plan_digest))?;
+        key.as_str().clone_into(&mut self.key);
         self.outlook = Some(RunOutlook::of(loaded));
         self.signature_reason = signature_reason(caller, loaded)?;
         let mut steps = Forecast::from_plan(&loaded.plan, &loaded.path, given).steps;
@@ -206,19 +208,4 @@ impl PlanForm {
         self.steps = steps;
         Ok(())
     }
-}
-
-/// Returns the key of a form: another one after each run of the plan, and each day. So a form is the same page as long as nothing
-/// happens, and is sent once.
-fn form_key(caller: &dyn Caller, last_run: Option<&RunId>, plan_digest: &str) -> String {
-    let time = caller.host().now().to_second();
-    let day = time.get(..10).unwrap_or_default();
-    let last = last_run.map_or("", RunId::as_str);
-    Sha256Digest::of_parts([last.as_bytes(), plan_digest.as_bytes(), day.as_bytes()]).to_string()
-}
-
-fn load(caller: &dyn Caller, path: &str) -> Result<LoadedPlan, CommandError> {
-    let workspace = caller.host().workspace();
-    let files = DiskFiles::new(&workspace.root);
-    load_plan(caller, &files, workspace, path.to_owned(), RunOptions::at_present(caller.host(), None))
 }

@@ -67,6 +67,7 @@ pub(in crate::approval) fn statement() -> ApprovalStatement {
         executions: 1,
         spawn_policy: None,
         settings: None,
+        workspace: None,
     }
 }
 

@@ -156,7 +156,7 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || browser.address().ends_with("/inbox"));
+        until("it is recorded", || browser.is_shown("[data-answered]"));
         sandbox.until_runs_end();
         until("the card is gone", || browser.text("main").contains("Nothing waits for an answer"));
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
@@ -294,7 +294,7 @@ fn a_draft_stays_as_it_is_unless_it_is_changed() {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || browser.address().ends_with("/inbox"));
+        until("it is recorded", || browser.is_shown("[data-answered]"));
         sandbox.until_runs_end();
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["steps"][0]["outputs"]["text"], sent);
@@ -316,7 +316,7 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     browser.open(&card);
     until("it can sign", || browser.is_shown("#answer"));
     browser.click("#answer button[value=yes]");
-    until("it has no passkey", || browser.address().ends_with("/keys"));
+    until("it has no passkey", || browser.address().contains("/keys?back="));
     let passkey = make(&browser, "passkey");
     assert!(passkey.starts_with("passkey:") && passkey.contains("localhost:04"), "{passkey}");
     sandbox.wf(&["key", "enrol", "phone", &passkey, "--yes"]).exits(0);
@@ -325,7 +325,7 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     browser.click("#answer button[value=yes]");
     until("it is asked", || browser.is_shown("#sign"));
     browser.click("#go");
-    until("it is recorded", || browser.address().ends_with("/inbox"));
+    until("it is recorded", || browser.is_shown("[data-answered]"));
     sandbox.until_runs_end();
     let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
     assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");

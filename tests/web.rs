@@ -203,7 +203,12 @@ fn pages_show_runs_requests_and_goals() {
     assert!(page.contains(&format!("wf approve {} agree", &waiting[..8])), "{page}");
     sandbox.wf(&["approve", "--last", "--yes"]).exits(0);
     sandbox.wf(&["resume", "--last"]).exits(0);
-    assert!(pages.ask(&card).starts_with("HTTP/1.1 404 "), "it is answered");
+    pages.shows(
+        &card,
+        &["data-state=\"approved\"", "by robin", "The run has ended", &format!("href=\"/runs/{waiting}\"")],
+    );
+    assert!(!pages.ask(&card).contains("id=\"answer\""), "it is answered");
+    assert!(pages.ask(&format!("/inbox/{waiting}/9")).starts_with("HTTP/1.1 404 "));
     pages.shows(&format!("/runs/{waiting}?tab=about"), &["Decisions of people", "approved", "by robin"]);
 
     pages.shows("/goals/mirror", &["goals/mirror.md", "Europe/Vienna", "No slot was decided yet"]);

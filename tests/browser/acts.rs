@@ -52,7 +52,7 @@ fn a_run_is_undone_with_one_tap() {
         browser.click("#answer button[value=yes]");
         until("it is asked", || browser.is_shown("#sign"));
         browser.click("#go");
-        until("it is recorded", || browser.address().ends_with("/inbox"));
+        until("it is recorded", || browser.is_shown("[data-answered]"));
         browser.open(&undo);
         until("the run goes on by itself", || browser.text("h1").contains("succeeded"));
         browser.open(&format!("{}/runs/{undone}", pages.origin()));

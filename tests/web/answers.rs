@@ -60,8 +60,11 @@ fn an_answer_counts_by_its_signature_alone() {
     let recorded = pages.own_post(&answer, &yes);
     assert!(recorded.starts_with("HTTP/1.1 200 "), "{recorded}");
     assert!(recorded.contains(r#""run_continues":true"#), "{recorded}");
+    let run = last_run(&sandbox);
+    assert!(recorded.contains(&format!(r#""run":"{run}""#)), "it leads to the run: {recorded}");
     sandbox.until_runs_end();
     refused(&yes, "does not wait for an answer");
+    pages.shows(&card, &["data-state=\"approved\"", "by phone", &format!("href=\"/runs/{run}\"")]);
     pages.shows(&format!("/runs/{}?tab=about", last_run(&sandbox)), &["approved", "by phone"]);
 
     // An answer to one run is none to another.
@@ -101,6 +104,8 @@ fn an_answer_says_what_was_chosen_and_a_no_ends_the_run() {
     assert!(pages.own_post(&format!("{card}/answer"), &no).starts_with("HTTP/1.1 200 "));
     sandbox.until_runs_end();
     sandbox.wf(&["show", "--last"]).says("not today");
+    let run = format!("href=\"/runs/{}\"", last_run(&sandbox));
+    pages.shows(&card, &["data-state=\"denied\"", "The run has ended", &run]);
 }
 
 #[test]

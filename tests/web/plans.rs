@@ -135,6 +135,60 @@ fn what_is_wrong_stands_beside_its_field_and_nothing_starts() {
     pages.shows("/runs", &["No run matches"]);
 }
 
+#[test]
+fn what_was_typed_outlives_a_plan_that_breaks_or_goes() {
+    let sandbox = Sandbox::new();
+    sandbox.file("report.md", REPORT);
+    let pages = Pages::open(&sandbox);
+    let sent = format!("{}&path=report.md&p.region=eu&p.copies=7", hidden(&pages.ask(FORM)));
+    let refused = |why: &str| {
+        let answer = pages.own_post(FORM, &sent).replace("&#x2f;", "/");
+        assert!(answer.starts_with("HTTP/1.1 422 ") && answer.contains(why), "{why}: {answer}");
+        for text in ["eu</textarea>", "7</textarea>", "Nothing has started", "Look at the form again"] {
+            assert!(answer.contains(text), "{text}: {answer}");
+        }
+    };
+    sandbox.file("report.md", REPORT.replace("steps:", "stepz:"));
+    refused("unknown key");
+    sandbox.file("report.md", "---\n{\n---\n");
+    refused("there is no plan in <code>report.md</code> any more");
+    std::fs::remove_file(sandbox.at("report.md")).unwrap();
+    refused("there is no plan in <code>report.md</code> any more");
+    sandbox.file("report.md", REPORT.replace("mkdir", "mkdir -v"));
+    let mended = pages.own_post(FORM, &sent);
+    assert!(mended.contains("has changed") && mended.contains("value=\"7\""), "{mended}");
+    let sent = format!("{}&path=report.md&p.region=eu", hidden(&mended));
+    started(&pages.own_post(FORM, &sent));
+    sandbox.until_runs_end();
+    pages.shows(&format!("{FORM}?from=zz"), &["there is no run <code>zz</code>"]);
+}
+
+#[test]
+fn a_program_reads_refusals_as_json() {
+    let sandbox = Sandbox::new();
+    sandbox.file("report.md", REPORT);
+    sandbox.wf(&["run", "report.md", "-p", "region=eu"]).exits(0);
+    let run = last_run(&sandbox);
+    let mut pages = Pages::open(&sandbox);
+    let key = hidden(&pages.ask(FORM));
+    let view = pages.view(&format!("/runs/{run}"));
+    assert_eq!(view["record"]["steps"].as_array().map(Vec::len), Some(2), "{view}");
+    pages.cookie += "Accept: application/json\r\n";
+    let reads = |answer: &str, status: &str, error: &str| {
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        let body = answer.split("\r\n\r\n").last().unwrap();
+        let body: serde_json::Value =
+            serde_json::from_str(body).unwrap_or_else(|bad| panic!("{bad}: {answer}"));
+        assert!(body["error"].as_str().unwrap().contains(error), "{answer}");
+    };
+    reads(&pages.ask("/plans/none"), "404", "There is no such page");
+    reads(&pages.own_post(&format!("/runs/{run}/cancel"), ""), "409", "has already finished");
+    reads(&pages.own_post(FORM, &format!("{key}&path=report.md&p.region=EU")), "422", "region");
+    reads(&pages.post(FORM, "https://evil.example", ""), "403", "another site");
+    "Accept: application/json\r\n".clone_into(&mut pages.cookie);
+    reads(&pages.own_post(FORM, ""), "401", "may not look yet");
+}
+
 /// Drafts the statement that starts a plan, signs it, and returns the form with it.
 fn signed(pages: &Pages, fields: &str, signer: &Signer) -> String {
     let drafted = pages.own_post("/plans/burn/start/draft", fields);

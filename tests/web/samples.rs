@@ -13,7 +13,7 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, AutonomyUse, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, FailureGroup, FailureTask,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, FailureGroup, FailureTask,
         FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView, GoalsView,
         HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView,
         MemoryItemView, MemoryView, Notice, OutputView, ParamField, PlanForm, PlanListing, PlanProblem,
@@ -271,6 +271,16 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
         &run_view(&run),
     );
     let digest = Sha256Digest::of_bytes(b"");
+    let decided = DecidedRequest {
+        top: run.clone(),
+        name: text(),
+        plan: text(),
+        message: text(),
+        decision: "approved",
+        people: vec![text()],
+        life: "running",
+    };
+    fits("request", "/decided?", &decided);
     fits("file", "", &FileText { run, digest, path: text(), size: text(), text: None });
 }
 
@@ -313,15 +323,6 @@ fn the_samples_of_plans_are_like_the_types_of_views() {
         median_ms: None,
     };
     fits("plans", "/plans", &[&listing]);
-    let problem = PlanProblem {
-        path: text(),
-        line: 1,
-        is_error: true,
-        code: "plan/unknown-step",
-        message: text(),
-        help: None,
-        is_own: true,
-    };
     let view = PlanView {
         plan: listing,
         prose: text(),
@@ -330,7 +331,7 @@ fn the_samples_of_plans_are_like_the_types_of_views() {
         graph: None,
         step_count: 1,
         users: vec![PlanUse { kind: "dag", title: text(), page: None }],
-        problems: vec![problem],
+        problems: vec![plan_problem()],
         more_problems: 0,
     };
     fits_without("plan", &["may_start"], &view);
@@ -355,6 +356,18 @@ fn plan_trend() -> PlanTrend {
         slowest: vec![step.clone()],
         flakiest: vec![step],
         ..PlanTrend::default()
+    }
+}
+
+fn plan_problem() -> PlanProblem {
+    PlanProblem {
+        path: text(),
+        line: 1,
+        is_error: true,
+        code: "plan/unknown-step",
+        message: text(),
+        help: None,
+        is_own: true,
     }
 }
 
@@ -390,8 +403,10 @@ fn plan_form() -> PlanForm {
         title: text(),
         path: text(),
         problem: None,
+        problems: vec![plan_problem()],
         fields: vec![field],
         from: None,
+        from_problem: None,
         dropped_params: vec![],
         last_run: None,
         plan_digest: text(),

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use axum::{
+    Extension, Json,
     extract::{Request, State},
     http::{
         StatusCode,
@@ -10,13 +11,68 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::site::Site;
+use serde::Serialize;
+
+use crate::{site::Site, visit::wants_json};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted;
 
+/// The reason of a refusal, as a program reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RefusalReason {
+    error: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl RefusalReason {
+    /// Reads the text of a failure, with its hints.
+    pub fn of_text(text: &str) -> Self {
+        let (error, remedy) = match text.trim().split_once("\nhint: ") {
+            Some((error, hints)) => (error, Some(hints.replace("\nhint: ", "\n"))),
+            None => (text.trim(), None),
+        };
+        Self { error: error.strip_prefix("error: ").unwrap_or(error).to_owned(), remedy }
+    }
+
+    /// Returns what a page with a title and a message says.
+    pub fn of_page(status: StatusCode, title: &str, message: &str) -> Self {
+        let is_help =
+            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND);
+        if message.starts_with("error: ") {
+            Self::of_text(message)
+        } else if is_help {
+            Self { error: title.to_owned(), remedy: Some(message.to_owned()) }
+        } else {
+            Self { error: format!("{title}: {message}"), remedy: None }
+        }
+    }
+}
+
+/// Answers a program with the reason of a refusal as JSON, in place of the page that says it.
+pub(crate) async fn answer_programs(request: Request, next: Next) -> Response {
+    let wants_json = wants_json(request.headers());
+    let mut response = next.run(request).await;
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let is_refusal = status.is_client_error() || status.is_server_error();
+    if !wants_json || !is_refusal || kind.starts_with(b"application/json") {
+        return response;
+    }
+    let reason = response.extensions_mut().remove::<RefusalReason>();
+    let reason =
+        reason.unwrap_or_else(|| RefusalReason::of_text(status.canonical_reason().unwrap_or("refused")));
+    let mut answer = (status, Json(reason)).into_response();
+    if let Some(wait) = response.headers_mut().remove(RETRY_AFTER) {
+        answer.headers_mut().insert(RETRY_AFTER, wait);
+    }
+    answer
+}
+
 /// Returns a short text, for requests no page sends.
 pub(crate) fn plain(status: StatusCode, text: &str) -> Response {
-    (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text.to_owned()).into_response()
+    let reason = Extension(RefusalReason::of_text(text));
+    (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], reason, text.to_owned()).into_response()
 }
 
 /// Answers that a page is the one that the browser has, if it is.
@@ -101,4 +157,29 @@ pub(crate) fn too_many(
     };
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RefusalReason;
+    use axum::http::StatusCode;
+
+    #[test]
+    fn a_program_reads_what_is_wrong_and_what_to_do() {
+        let reason = |error: &str, remedy: Option<&str>| RefusalReason {
+            error: error.into(),
+            remedy: remedy.map(str::to_owned),
+        };
+        assert_eq!(
+            RefusalReason::of_text("error: run 1a is gone\nhint: start another\nhint: or not\n"),
+            reason("run 1a is gone", Some("start another\nor not"))
+        );
+        let page = RefusalReason::of_page;
+        assert_eq!(page(StatusCode::NOT_FOUND, "Gone", "Look."), reason("Gone", Some("Look.")));
+        assert_eq!(
+            page(StatusCode::CONFLICT, "Not stored", "it is there"),
+            reason("Not stored: it is there", None)
+        );
+        assert_eq!(page(StatusCode::CONFLICT, "Nothing", "error: a\nhint: b"), reason("a", Some("b")));
+    }
 }

@@ -197,6 +197,7 @@ impl Site {
             .fallback(respond::no_page)
             .layer(DefaultBodyLimit::max(MAX_BODY_SIZE))
             .layer(from_fn_with_state(self.clone(), guard::check_origin))
+            .layer(from_fn(respond::answer_programs))
             .layer(from_fn(guard::add_headers))
             .with_state(self)
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::{
     assets,
-    respond::plain,
+    respond::{RefusalReason, plain},
     state_mark::{badge, mark},
     visit::PageFrame,
 };
@@ -125,7 +125,9 @@ impl PageTemplates {
         // It may be sent before anything is read: it has the navigation, and no numbers.
         let frame = is_let_in
             .then(|| context! { workspace => "", access => "", login => "", waiting => 0, running => 0 });
-        self.render(status, "refusal.html", context! { title, message, frame })
+        let mut page = self.render(status, "refusal.html", context! { title, message, frame });
+        page.extensions_mut().insert(RefusalReason::of_page(status, title, message));
+        page
     }
 
     /// Renders a template.

@@ -69,7 +69,7 @@ pub(crate) struct Visit {
     /// The access of its browser.
     pub access: LoginAccess,
     /// True if it asks for the view itself, and for no page made of it.
-    wants_json: bool,
+    pub wants_json: bool,
 }
 
 impl FromRequestParts<Site> for Visit {
@@ -85,7 +85,7 @@ impl FromRequestParts<Site> for Visit {
 }
 
 /// True if a request prefers JSON: a browser names HTML, too.
-fn wants_json(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accepts.contains("application/json") && !accepts.contains("text/html")
 }

@@ -4,7 +4,7 @@ use crate::{
     approve::{RequestName, SubmittedAnswer, submit_answer},
 };
 use serde::Serialize;
-use wf_base::untrusted::plain;
+use wf_base::{name::RunId, untrusted::plain};
 use wf_sign::approval::QuorumState;
 
 /// A recorded answer.
@@ -12,6 +12,8 @@ use wf_sign::approval::QuorumState;
 pub struct AnswerRecord {
     /// A sentence about it and its run.
     pub text: String,
+    /// The outermost run that it belongs to.
+    pub run: RunId,
     /// True if its run continues without another act of a person.
     pub run_continues: bool,
 }
@@ -25,13 +27,14 @@ pub fn answer_and_resume(
     let SubmittedAnswer { state, outermost } = submit_answer(caller, name, token)?;
     if let QuorumState::Open { signers, required, .. } = state {
         let text = format!("recorded: {} of {required} answers", signers.len());
-        return Ok(AnswerRecord { text, run_continues: false });
+        return Ok(AnswerRecord { text, run: outermost, run_continues: false });
     }
     // The answer is recorded, whatever becomes of the run now.
     let continuation = resume_in_background(caller, &outermost)
         .unwrap_or_else(|error| Continuation::Refused(caller.failure_text(&error)));
     Ok(AnswerRecord {
         text: plain(&format!("recorded: {}", continuation.text(caller, &outermost))),
+        run: outermost,
         run_continues: matches!(continuation, Continuation::Resumed | Continuation::Daemon),
     })
 }

@@ -62,6 +62,14 @@ pub enum PlanStartError {
     Refused(CommandError),
 }
 
+impl PlanStartError {
+    /// Returns the error for a plan whose file was removed, or is no plan any more.
+    pub fn gone() -> Self {
+        let error = CommandError::new(CliExitCode::Usage, "the plan is not there any more");
+        Self::Refused(error.hint("restore its file, then look at it again"))
+    }
+}
+
 impl From<CommandError> for PlanStartError {
     fn from(error: CommandError) -> Self {
         Self::Refused(error)

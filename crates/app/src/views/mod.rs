@@ -62,7 +62,7 @@ pub use plans::{
     PlanView, RunOutlook, SentForm, StepTrend, TrendRun, WeekTotal, plan_form, plan_listings,
     plan_page_of_run, plan_source, plan_view, refilled_form, sent_request,
 };
-pub use requests::{RequestView, ShownValue, open_requests};
+pub use requests::{DecidedRequest, RequestView, ShownValue, decided_request, open_requests};
 pub use results::{GoalSummary, GoalsView, goals_view};
 pub use run::{
     FailureGroup, FailureTask, FileRow, FileText, RunAbout, RunFailures, RunFileList, RunGraph, RunSelection,

@@ -16,8 +16,9 @@ use wf_report::{
     card::RequestCard,
     decision::value_text,
     questions::{REQUEST_TEXT_EVENTS, approval_request_text},
+    record::RunLifecycle,
 };
-use wf_store::{RunFilter, RunState};
+use wf_store::{RunFilter, RunState, StoreError};
 
 /// A request of a run for an approval or an answer, as a card shows it.
 #[derive(Clone, Debug, Serialize)]
@@ -54,6 +55,52 @@ pub struct ShownValue {
     pub name: String,
     /// The value: a text as it is, anything else as JSON.
     pub text: String,
+}
+
+/// A request that was decided, with what became of its run.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecidedRequest {
+    /// The outermost run it belongs to.
+    pub top: RunId,
+    pub name: String,
+    pub plan: String,
+    pub message: String,
+    /// The word for the decision.
+    pub decision: &'static str,
+    /// The names of those who decided.
+    pub people: Vec<String>,
+    /// The word for the state of the outermost run.
+    pub life: &'static str,
+}
+
+/// Returns a request of a run that does not wait any more; `None`: there is none.
+pub fn decided_request(
+    reader: &StateReader,
+    run: &RunId,
+    number: u32,
+) -> Result<Option<DecidedRequest>, CommandError> {
+    let store = reader.store();
+    let row = match store.runs().get(run) {
+        Ok(row) => row,
+        Err(StoreError::UnknownRun(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let top = outermost_run(store, run)?;
+    let mut requests = approval_requests(store, &top)?.into_iter();
+    let found = requests.find(|request| request.run == *run && request.request.request == number);
+    let Some((request, outcome)) = found.and_then(|request| Some((request.clone(), request.outcome?))) else {
+        return Ok(None);
+    };
+    let life = RunLifecycle::of(&store.runs().get(&top)?, store.leases().owner(&top)?);
+    Ok(Some(DecidedRequest {
+        name: request.name(),
+        plan: row.plan,
+        message: request.request.message,
+        decision: outcome.decision.as_str(),
+        people: outcome.by.iter().map(|signer| signer.name.clone()).collect(),
+        life: life.as_str(),
+        top,
+    }))
 }
 
 /// Returns the waiting requests: first the open ones, the one expiring first before the others.

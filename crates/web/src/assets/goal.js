@@ -1,6 +1,6 @@
 // Signs for a goal: that it is accepted, or that its repairs are approved as its autonomy advises. What is signed is shown
 // first, made from the very text that is signed.
-import { confirmed, keyFor, line, part, post, sign } from "/sign.js";
+import { confirmed, keyFor, keyPage, line, part, post, sign } from "/sign.js";
 
 const SUBJECTS = { goal_accept: "the goal as it is", standing: "its repairs, unattended" };
 
@@ -30,7 +30,7 @@ async function signGoal(button) {
   const draft = JSON.parse(await post(`/goals/${goal}/signature/draft`, JSON.stringify({ what: button.value })));
   const key = await keyFor(draft.risk.level);
   if (!key) {
-    location.assign("/keys");
+    location.assign(keyPage(draft.risk.level));
     return;
   }
   describe(draft, goal);

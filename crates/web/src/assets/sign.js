@@ -219,6 +219,11 @@ export async function keyFor(risk) {
   return passkey || (pair && risk !== "irreversible") ? { pair, passkey } : undefined;
 }
 
+// Returns the page that makes a key, which leads back to this one.
+export function keyPage(risk) {
+  return `/keys?${new URLSearchParams({ back: location.pathname + location.search, risk: risk ?? "" })}`;
+}
+
 // The times that the last five answers took, in milliseconds, without those of low risk.
 const paces = () => JSON.parse(sessionStorage.getItem("paces") || "[]");
 
@@ -240,9 +245,10 @@ async function answer(button) {
   part("problem").textContent = "";
   const { request, risk: shownRisk } = part("answer").dataset;
   const wanted = answerOf(button);
-  const key = await keyFor(wanted.yes ? shownRisk : "low");
+  const ownRisk = wanted.yes ? shownRisk : "low";
+  const key = await keyFor(ownRisk);
   if (!key) {
-    location.assign("/keys");
+    location.assign(keyPage(ownRisk));
     return;
   }
   notePace(shownRisk);
@@ -253,11 +259,15 @@ async function answer(button) {
   if (await confirmed(risk)) {
     const record = JSON.parse(await post(`${request}/answer`, await sign(draft, key)));
     if (record.run_continues) {
-      location.assign("/inbox");
+      // Its page says what came of it, and leads to the run.
+      location.assign(request);
     } else {
       // More answers are needed, or a person resumes the run, or it cannot be resumed: the text stays readable.
+      const run = document.createElement("a");
+      run.href = `/runs/${record.run}`;
+      run.textContent = "Open the run";
       part("answer").replaceChildren();
-      part("problem").textContent = record.text;
+      part("problem").replaceChildren(record.text, " ", run);
     }
   }
 }

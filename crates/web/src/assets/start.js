@@ -1,6 +1,6 @@
 // Signs for the start of a plan that a login alone does not start. What is signed is shown first, made from the very text that
 // is signed; then the form is sent with it, as it would be without.
-import { confirmed, keyFor, line, part, sign } from "/sign.js";
+import { confirmed, keyFor, keyPage, line, part, sign } from "/sign.js";
 
 // Shows everything that is signed.
 function describe({ payload, review, risk }, plan) {
@@ -44,7 +44,12 @@ async function signStart(form) {
   }
   const key = await keyFor(draft.risk.level);
   if (!key) {
-    location.assign("/keys");
+    // What was typed stays here.
+    const link = document.createElement("a");
+    link.href = keyPage(draft.risk.level);
+    link.target = "_blank";
+    link.textContent = "make one";
+    part("problem").replaceChildren("This browser has no key that signs for it: ", link, ", then try again.");
     return;
   }
   describe(draft, form.dataset.plan);

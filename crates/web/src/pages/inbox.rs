@@ -13,7 +13,10 @@ use crate::{
 use wf_app::{
     approve::{RemoteAnswer, RequestName, draft_answer},
     resumption::answer_and_resume,
-    views::{RequestView, SuggestionCard, open_requests, state_reader, suggestion_cards},
+    views::{
+        DecidedRequest, RequestView, SuggestionCard, decided_request, open_requests, state_reader,
+        suggestion_cards,
+    },
 };
 use wf_base::name::RunId;
 
@@ -35,6 +38,8 @@ impl From<RequestAddress> for RequestName {
 struct InboxPage {
     /// The one that is shown as a card.
     request: Option<RequestView>,
+    /// The one that was asked for, if it does not wait any more.
+    decided: Option<DecidedRequest>,
     waiting: Vec<RequestView>,
     suggestions: Vec<SuggestionCard>,
     may_operate: bool,
@@ -50,7 +55,8 @@ pub(crate) async fn requests(visit: Visit) -> Response {
             };
             let waiting = open_requests(&reader)?;
             let suggestions = suggestion_cards(caller, &reader)?;
-            Ok(Some(InboxPage { request: waiting.first().cloned(), waiting, suggestions, may_operate }))
+            let request = waiting.first().cloned();
+            Ok(Some(InboxPage { request, decided: None, waiting, suggestions, may_operate }))
         })
         .await
 }
@@ -65,7 +71,11 @@ pub(crate) async fn request(visit: Visit, Path(name): Path<RequestAddress>) -> R
             let is_named =
                 |request: &&RequestView| request.run.as_str() == name.run && request.number == name.number;
             let request = waiting.iter().find(is_named).cloned();
-            Ok(request.map(|request| InboxPage { request: Some(request), waiting, ..InboxPage::default() }))
+            if request.is_some() {
+                return Ok(Some(InboxPage { request, waiting, ..InboxPage::default() }));
+            }
+            let decided = decided_request(&reader, &RunId::from_stored(name.run), name.number)?;
+            Ok(decided.map(|decided| InboxPage { decided: Some(decided), waiting, ..InboxPage::default() }))
         })
         .await
 }

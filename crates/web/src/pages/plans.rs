@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    respond,
+    respond::{self, RefusalReason},
     visit::{LoginSite, Visit},
 };
 use axum::{
@@ -99,25 +99,41 @@ pub(crate) async fn start(
     let sent = sent_form(pairs);
     let (address, request) = (plan.clone(), sent.clone());
     let started = visit.site.execute(move |caller| {
-        let request = sent_request(caller, &address, &request)?;
-        Ok(request.map(|request| request_start(caller, &request)))
+        Ok(match sent_request(caller, &address, &request) {
+            Ok(request) => request.map(|request| request_start(caller, &request)),
+            // Its file has problems: they stand beside what was typed.
+            Err(error) => Some(Err(error.into())),
+        })
     });
     match started.await {
-        Ok(None) => respond::missing(&visit.site),
+        Ok(None) if sent.path.is_empty() => respond::missing(&visit.site),
+        Ok(None) => refused_form(&visit, plan, sent, PlanStartError::gone()).await,
         Ok(Some(Ok(run))) => respond::done(&visit.site, Ok(format!("/runs/{run}"))),
-        Ok(Some(Err(error))) => {
-            let page = visit.show("plan_start.html", move |caller| {
-                let shown = refilled_form(caller, &plan, &sent, &error)?;
-                Ok(shown.map(|shown| StartForm { shown, may_start: true }))
-            });
-            let mut page = page.await;
-            if page.status() == StatusCode::OK {
-                *page.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-            }
-            page
-        }
+        Ok(Some(Err(error))) => refused_form(&visit, plan, sent, error).await,
         Err(error) => respond::done(&visit.site, Err(error)),
     }
+}
+
+/// Returns the form again, with what was typed and the reason why nothing has started.
+async fn refused_form(visit: &Visit, plan: String, sent: SentForm, error: PlanStartError) -> Response {
+    if visit.wants_json {
+        let reason = match &error {
+            PlanStartError::Params(errors) => RefusalReason::of_text(&errors.to_string()),
+            PlanStartError::Outdated(error) | PlanStartError::Refused(error) => {
+                RefusalReason::of_text(&untrusted::plain(&visit.site.failure_text(error)))
+            }
+        };
+        return (StatusCode::UNPROCESSABLE_ENTITY, Json(reason)).into_response();
+    }
+    let page = visit.show("plan_start.html", move |caller| {
+        let shown = refilled_form(caller, &plan, &sent, &error)?;
+        Ok(shown.map(|shown| StartForm { shown, may_start: true }))
+    });
+    let mut page = page.await;
+    if page.status() == StatusCode::OK {
+        *page.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    }
+    page
 }
 
 /// Drafts what a browser signs to start a plan.
@@ -128,11 +144,14 @@ pub(crate) async fn draft(
 ) -> Response {
     let sent = sent_form(pairs);
     let drafted = site.change(move |caller| {
-        let request = sent_request(caller, &plan, &sent)?;
-        Ok(request.map(|request| draft_plan_start(caller, &request)))
+        Ok(match sent_request(caller, &plan, &sent) {
+            Ok(request) => request.map(|request| draft_plan_start(caller, &request)),
+            // The page of the form says more about it.
+            Err(error) => Some(Err(PlanStartError::Outdated(error))),
+        })
     });
     match drafted.await {
-        Ok(None) => respond::missing(&site),
+        Ok(None) => respond::plain(StatusCode::UNPROCESSABLE_ENTITY, "the plan is gone\n"),
         Ok(Some(Ok(draft))) => Json(draft).into_response(),
         Ok(Some(Err(PlanStartError::Params(errors)))) => {
             respond::plain(StatusCode::UNPROCESSABLE_ENTITY, &format!("{errors}\n"))
@@ -154,6 +173,7 @@ fn sent_form(pairs: Vec<(String, String)>) -> SentForm {
         match (name.strip_prefix(PARAM_FIELD), name.as_str()) {
             (Some(param), _) => drop(texts.insert(param.to_owned(), text)),
             (None, "key") => sent.key = text,
+            (None, "path") => sent.path = text,
             (None, "plan_digest") => sent.plan_digest = text,
             (None, "token") => sent.token = text,
             (None, _) => {}

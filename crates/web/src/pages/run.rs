@@ -15,8 +15,8 @@ use wf_app::{
     run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
-        RunPage, RunQuery, RunSelection, RunView, find_run, plan_page_of_run, run_before, run_diff_of,
-        run_page, run_reader, run_view, state_reader, task_view,
+        RunPage, RunQuery, RunSelection, RunTab, RunView, find_run, plan_page_of_run, run_before,
+        run_diff_of, run_page, run_reader, run_view, state_reader, task_view,
     },
 };
 use wf_base::name::RunId;
@@ -56,13 +56,17 @@ struct OperatedRun {
 pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TabQuery>) -> Response {
     let now = visit.site.host().now();
     let (may_operate, may_start) = (visit.may_operate(), visit.may_start());
+    // A program wants the steps, and no picture of them.
+    let is_unchosen = query.tab.is_empty() && query.open.is_none();
+    let tab =
+        if visit.wants_json && is_unchosen { RunTab::Steps.as_str().to_owned() } else { query.tab.clone() };
     visit
         .show("run.html", move |caller| {
             let Some((reader, run)) = run_reader(caller, &run)? else {
                 return Ok(None);
             };
-            let TabQuery { tab, state, sort, page, open } = &query;
-            let selection = RunSelection::of(tab, state, sort, *page, *open);
+            let TabQuery { state, sort, page, open, .. } = &query;
+            let selection = RunSelection::of(&tab, state, sort, *page, *open);
             let shown = run_view(&reader, &run, selection, now)?;
             let plan_page = plan_page(caller, &shown.record["run"]);
             let signature_reason = if may_start { retry_signature(caller, &shown)? } else { None };

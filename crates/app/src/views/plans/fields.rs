@@ -3,7 +3,7 @@
 //! A parameter whose schema says `writeOnly` or `format: password` has no field: what is typed into a page is recorded with the
 //! run, and shown by it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -72,9 +72,16 @@ pub struct ReadFields {
 impl ParamField {
     /// Makes the field of a parameter, with a value if there is one.
     pub(super) fn of(param: &PlanParam, value: Option<&Value>) -> Self {
-        let (schema, options) = (param.schema.text(), options_of(&param.schema));
+        let schema = param.schema.text();
+        let choices = choices_of(&param.schema);
         let value = value.or(param.default.as_ref());
-        let text = value.map(|value| text_of(&param.schema, value)).unwrap_or_default();
+        let text = value.map(|value| {
+            let choice = choices.iter().find(|(_, choice)| choice == value);
+            choice.map_or_else(|| text_of(&param.schema, value), |(text, _)| text.clone())
+        });
+        let text = text.unwrap_or_default();
+        let options: Vec<_> =
+            choices.into_iter().map(|(text, _)| FieldOption { text, is_chosen: false }).collect();
         let kind = kind_of(&param.schema, options.len(), &text);
         let number = |keys: &[&str]| keys.iter().find_map(|key| schema.get(*key)).map(Value::to_string);
         let is_number = kind == FieldKind::Number;
@@ -94,6 +101,24 @@ impl ParamField {
         };
         field.set_text(text);
         field
+    }
+
+    /// Makes the field of a parameter of which only the text that was typed is known.
+    pub(super) fn unknown(name: &str, text: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: FieldKind::Lines,
+            description: None,
+            is_required: false,
+            text: text.to_owned(),
+            options: Vec::new(),
+            min: None,
+            max: None,
+            step: None,
+            pattern: None,
+            max_length: None,
+            mistake: None,
+        }
     }
 
     /// Changes the text that stands in it.
@@ -120,7 +145,10 @@ pub(super) fn read_fields(params: &[PlanParam], texts: BTreeMap<String, String>)
                 param.default.as_ref().map(|_| Value::String(text))
             }
             (_, Some(text)) if text.is_empty() => None,
-            (_, Some(text)) => Some(param.schema.read(&text)),
+            (_, Some(text)) => {
+                let choice = choices_of(&param.schema).into_iter().find(|(choice, _)| *choice == text);
+                Some(choice.map_or_else(|| param.schema.read(&text), |(_, value)| value))
+            }
         };
         if let Some(value) = value {
             values.insert(param.name.to_string(), value);
@@ -138,10 +166,13 @@ fn text_of(schema: &ValueSchema, value: &Value) -> String {
     }
 }
 
-fn options_of(schema: &ValueSchema) -> Vec<FieldOption> {
-    let values = schema.text().get("enum").and_then(Value::as_array);
-    let option = |value: &Value| FieldOption { text: text_of(schema, value), is_chosen: false };
-    values.into_iter().flatten().map(option).collect()
+/// Returns the values to choose from, each with a text of its own: as JSON, if two would have the same, like 1 and "1".
+fn choices_of(schema: &ValueSchema) -> Vec<(String, Value)> {
+    let values = schema.text().get("enum").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let texts: BTreeSet<String> = values.iter().map(|value| text_of(schema, value)).collect();
+    let is_unique = texts.len() == values.len();
+    let text = |value: &Value| if is_unique { text_of(schema, value) } else { value.to_string() };
+    values.iter().map(|value| (text(value), value.clone())).collect()
 }
 
 fn kind_of(schema: &ValueSchema, options: usize, text: &str) -> FieldKind {
@@ -203,6 +234,7 @@ fn whole_pattern(pattern: &str) -> Option<String> {
 mod tests {
     use super::{FieldKind, ParamField, ReadFields, read_fields, whole_pattern};
     use serde_json::{Value, json};
+    use std::collections::BTreeMap;
     use wf_base::name::Name;
     use wf_model::{PlanParam, TaintLevel, ValueSchema};
 
@@ -260,6 +292,19 @@ mod tests {
             [("text", ""), ("empty", ""), ("number", "")].map(|(name, text)| (name.into(), text.into()));
         let ReadFields { values: read, .. } = read_fields(&params, cleared.into());
         assert_eq!(Value::Object(read), json!({"empty": "", "flag": false}));
+    }
+
+    #[test]
+    fn values_with_the_same_text_are_told_apart() {
+        let values = [json!(1), json!("1"), json!("one")];
+        let choice = param("choice", json!({"enum": values}), None);
+        for value in &values {
+            let field = ParamField::of(&choice, Some(value));
+            let chosen = field.options.iter().filter(|option| option.is_chosen);
+            assert_eq!(chosen.count(), 1, "{value}");
+            let texts = BTreeMap::from([(field.name, field.text)]);
+            assert_eq!(read_fields(std::slice::from_ref(&choice), texts).values["choice"], *value);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{
     super::{find_run, state_reader},
     fields::{ParamField, ReadFields, read_fields},
     outlook::RunOutlook,
-    page::{find_plan, plan_page},
+    page::{PlanProblem, find_plan, plan_page, problems_at},
 };
 use crate::{
     Caller, CommandError,
@@ -35,9 +35,13 @@ pub struct PlanForm {
     pub path: String,
     /// The problem of its file; `None`: it can be run.
     pub problem: Option<String>,
+    /// All problems of its file, as `wf check` finds them, if it cannot be run.
+    pub problems: Vec<PlanProblem>,
     pub fields: Vec<ParamField>,
     /// The run whose parameters stand in the fields.
     pub from: Option<RunId>,
+    /// The reason why the fields have no parameters of the run that was asked for.
+    pub from_problem: Option<String>,
     /// The parameters of that run that the plan does not have any more.
     pub dropped_params: Vec<String>,
     pub last_run: Option<RunId>,
@@ -64,6 +68,8 @@ pub struct SentForm {
     pub texts: BTreeMap<String, String>,
     pub plan_digest: String,
     pub key: String,
+    /// The path of the plan, which finds a file that has lost its id.
+    pub path: String,
     /// The signed statement that starts the plan; empty: there is none.
     pub token: String,
 }
@@ -75,6 +81,7 @@ pub fn plan_form(caller: &dyn Caller, address: &str, from: &str) -> Result<Optio
         return Ok(None);
     };
     let Ok(loaded) = load_at(caller, &form.path) else {
+        form.problems = problems_at(&caller.host().workspace(), &form.path);
         return Ok(Some(form));
     };
     let mut given = JsonObject::new();
@@ -83,12 +90,21 @@ pub fn plan_form(caller: &dyn Caller, address: &str, from: &str) -> Result<Optio
         let filter = RunFilter { plan: Some(loaded.plan.id().clone()), ..RunFilter::default() };
         form.last_run = reader.store().runs().list(1, &filter)?.pop().map(|row| row.id);
         let run = if from.is_empty() { None } else { find_run(&reader, from)? };
-        let row = run.map(|run| reader.store().runs().get(&run)).transpose()?;
-        // The parameters of another plan mean something else.
-        if let Some(row) = row.filter(|row| row.plan == plan) {
-            form.from = Some(row.id);
-            given = row.params;
+        match run.map(|run| reader.store().runs().get(&run)).transpose()? {
+            None => {}
+            Some(row) if row.plan == plan => {
+                form.from = Some(row.id);
+                given = row.params;
+            }
+            // The parameters of another plan mean something else.
+            Some(row) => {
+                let message = format!("run {} is one of the plan `{}`", row.id.short(), row.plan);
+                form.from_problem = Some(message);
+            }
         }
+    }
+    if !from.is_empty() && form.from.is_none() && form.from_problem.is_none() {
+        form.from_problem = Some(format!("there is no run `{from}`"));
     }
     let declared = &loaded.plan.parts().params;
     let is_declared = |name: &String| declared.iter().any(|param| param.name.as_str() == name);
@@ -105,8 +121,9 @@ pub fn sent_request(
     address: &str,
     sent: &SentForm,
 ) -> Result<Option<PlanStartRequest>, CommandError> {
-    let Some(AddressedPlan { summary, .. }) = find_plan(&list_specs(&caller.host().workspace()), address)
-    else {
+    let summaries = list_specs(&caller.host().workspace());
+    let found = find_plan(&summaries, address).or_else(|| find_plan(&summaries, &sent.path));
+    let Some(AddressedPlan { summary, .. }) = found else {
         return Ok(None);
     };
     let loaded = load_at(caller, &summary.path)?;
@@ -123,9 +140,17 @@ pub fn refilled_form(
     sent: &SentForm,
     error: &PlanStartError,
 ) -> Result<Option<PlanForm>, CommandError> {
-    let Some(mut form) = plan_form(caller, address, "")? else {
-        return Ok(None);
+    let found = match plan_form(caller, address, "")? {
+        None if sent.path.is_empty() => return Ok(None),
+        None => plan_form(caller, &sent.path, "")?,
+        found => found,
     };
+    let mut form = found.unwrap_or_else(|| PlanForm::gone(caller, address, &sent.path));
+    if form.outlook.is_none() {
+        // Nobody knows the fields of a plan that cannot be read: what was typed stays as it is.
+        form.fields = sent.texts.iter().map(|(name, text)| ParamField::unknown(name, text)).collect();
+        form.key.clone_from(&sent.key);
+    }
     for field in &mut form.fields {
         // A box that is not checked is not sent.
         field.set_text(sent.texts.get(&field.name).cloned().unwrap_or_default());
@@ -169,8 +194,10 @@ fn empty_form(caller: &dyn Caller, address: &str) -> Option<PlanForm> {
         title: summary.title.or(summary.id).unwrap_or_else(|| summary.path.clone()),
         address,
         problem: summary.first_error,
+        problems: Vec::new(),
         fields: Vec::new(),
         from: None,
+        from_problem: None,
         dropped_params: Vec::new(),
         last_run: None,
         plan_digest: String::new(),
@@ -185,6 +212,29 @@ fn empty_form(caller: &dyn Caller, address: &str) -> Option<PlanForm> {
 }
 
 impl PlanForm {
+    /// Returns the form of a plan that is not there any more.
+    fn gone(caller: &dyn Caller, address: &str, path: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            title: path.to_owned(),
+            path: path.to_owned(),
+            problem: Some(format!("there is no plan in `{path}` any more")),
+            problems: Vec::new(),
+            fields: Vec::new(),
+            from: None,
+            from_problem: None,
+            dropped_params: Vec::new(),
+            last_run: None,
+            plan_digest: String::new(),
+            key: String::new(),
+            outlook: None,
+            steps: Vec::new(),
+            signature_reason: None,
+            refusal: None,
+            command: caller.action_words(&UserAction::RunFile(path.to_owned())),
+        }
+    }
+
     /// Adds what a run of a plan will do.
     fn describe(
         &mut self,

@@ -198,6 +198,14 @@ pub(in crate::views) fn plan_page(address: &str) -> String {
     page
 }
 
+/// Returns the problems of the file of a plan, as `wf check` finds them.
+pub(super) fn problems_at(workspace: &Workspace, path: &str) -> Vec<PlanProblem> {
+    let files = DiskFiles::new(&workspace.root);
+    let mut problems = problems_of(&load_with_gates(&files, path, &system_gates(&files)));
+    problems.truncate(MAX_PROBLEMS);
+    problems
+}
+
 fn problems_of(loaded: &LoadedSpec) -> Vec<PlanProblem> {
     let problem = |(file, diagnostic): &(usize, Diagnostic)| {
         let source = loaded.sources.get(*file)?;

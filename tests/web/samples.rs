@@ -13,14 +13,15 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, AutonomyUse, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, FailureGroup, FailureTask,
-        FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView, GoalsView,
-        HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView,
-        MemoryItemView, MemoryView, Notice, OutputView, ParamField, PlanForm, PlanListing, PlanProblem,
-        PlanSource, PlanTrend, PlanUse, PlanView, RecentDay, RecentDays, RequestView, RunAbout, RunFailures,
-        RunFileList, RunGraph, RunOutlook, RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit,
-        SearchView, ShownValue, SkillListing, SkillLockView, SkillView, StepTrend, TaskView, TimelineView,
-        TrendRun, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekTotal, WeekView,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, FailureGroup,
+        FailureTask, FieldKind, FieldOption, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView,
+        GoalsView, HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines,
+        LogTailView, MemoryItemView, MemoryView, Notice, OutputView, ParamField, PlanForm, PlanListing,
+        PlanProblem, PlanSource, PlanTrend, PlanUse, PlanView, RecentDay, RecentDays, RequestView, RunAbout,
+        RunFailures, RunFileList, RunGraph, RunOutlook, RunProgress, RunSource, RunSteps, RunView,
+        SearchGroup, SearchHit, SearchView, ShownValue, SkillListing, SkillLockView, SkillView, StepTrend,
+        TaskView, TimelineView, TrendRun, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekTotal,
+        WeekView,
     },
 };
 use wf_base::{

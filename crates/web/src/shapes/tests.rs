@@ -59,6 +59,16 @@ fn without_values(html: &str) -> String {
     kept.collect()
 }
 
+/// Removes the texts of fields of several lines in the same way.
+fn without_drafts(html: &str) -> String {
+    let parts = html.split("<textarea").enumerate();
+    let kept = parts.map(|(at, part)| match part.split_once("</textarea>") {
+        Some((_, rest)) if at > 0 => rest,
+        _ => part,
+    });
+    kept.collect()
+}
+
 #[test]
 fn every_template_renders_every_shape_of_its_view() {
     let templates = PageTemplates::new();
@@ -73,9 +83,7 @@ fn every_template_renders_every_shape_of_its_view() {
         for view in &all {
             let html = render(&templates, template, &with_texts(view, HOSTILE), &lookups);
             // A field that is edited has the text as it is, escaped.
-            let (before, rest) = html.split_once("<textarea").unwrap_or((&html, ""));
-            let shown = before.to_owned() + rest.split_once("</textarea>").map_or("", |(_, rest)| rest);
-            let shown = without_values(&shown);
+            let shown = without_values(&without_drafts(&html));
             for bad in ["<script>alert", "\u{202e}", "\u{1b}", "49", "<b>"] {
                 assert!(!shown.contains(bad), "{template} shows {bad:?}:\n{shown}");
             }

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::{GOAL, Pages};
+use super::{GOAL, Pages, samples::compare::fits};
 use crate::support::Sandbox;
 
 /// Another browser, or a program, at the same server.
@@ -58,6 +58,7 @@ fn the_audit_log_names_the_login_that_asked() {
     let own = pages.view("/me");
     let (id, name) = (own["id"].as_str().unwrap(), own["logins"][0]["name"].as_str().unwrap());
     assert!(name.contains("· a browser"), "{own}");
+    fits("me", "", &own);
     let record = pages.ask("/audit?kind=goal_paused");
     assert!(record.contains(id) && record.contains(name), "{record}");
 

@@ -69,7 +69,7 @@ fn compare_fields(fields: &Map<String, Value>, real: &Value, place: &str, wrong:
 }
 
 #[track_caller]
-pub(super) fn fits(name: &str, part: &str, real: &impl Serialize) {
+pub(in crate::web) fn fits(name: &str, part: &str, real: &impl Serialize) {
     let (real, mut wrong) = (serde_json::to_value(real).unwrap(), Vec::new());
     compare(&sample(name, part), &real, name, &mut wrong);
     assert_eq!(wrong, [""; 0], "{name}{part}: {real:#}");
@@ -77,7 +77,7 @@ pub(super) fn fits(name: &str, part: &str, real: &impl Serialize) {
 
 /// Compares a view with a sample apart from some fields, which a page adds or real documents are compared with.
 #[track_caller]
-pub(super) fn fits_without(name: &str, fields: &[&str], real: &impl Serialize) {
+pub(in crate::web) fn fits_without(name: &str, fields: &[&str], real: &impl Serialize) {
     let (mut sample_of, mut wrong) = (sample(name, ""), Vec::new());
     for field in fields {
         assert!(sample_of.as_object_mut().unwrap().remove(*field).is_some());

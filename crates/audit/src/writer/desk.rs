@@ -90,8 +90,8 @@ impl AuditWriter {
     pub(super) fn receive(&mut self, delivery: Vec<BusDelivery>) {
         for one in delivery {
             match one {
-                BusDelivery::Message(message) if message.anchor().is_some() => self.messages.push(message),
-                BusDelivery::Message(message) => self.action_messages.push(message),
+                BusDelivery::Message(message) if message.anchor().is_some() => self.messages.push(*message),
+                BusDelivery::Message(message) => self.action_messages.push(*message),
                 BusDelivery::Lost(count) => self.lost += count,
             }
         }

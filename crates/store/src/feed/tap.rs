@@ -9,7 +9,7 @@ use super::BusMessage;
 /// An item received by a tap.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BusDelivery {
-    Message(BusMessage),
+    Message(Box<BusMessage>),
     /// The number of messages lost here because the tap was too slow.
     Lost(u64),
 }
@@ -64,7 +64,7 @@ impl SubscriberQueue {
         }
         let urgent = message.is_urgent();
         if waiting.queue.len() < self.capacity {
-            waiting.queue.push_back(BusDelivery::Message(message));
+            waiting.queue.push_back(BusDelivery::Message(Box::new(message)));
         } else if let Some(BusDelivery::Lost(count)) = waiting.queue.back_mut() {
             *count += 1;
         } else {
@@ -176,7 +176,8 @@ mod tests {
         (1..4).for_each(|n| bus.publish(message(n)));
         for tap in taps {
             let heard = tap.wait(Duration::ZERO).unwrap();
-            let expected: Vec<BusDelivery> = (1..4).map(|n| BusDelivery::Message(message(n))).collect();
+            let expected: Vec<BusDelivery> =
+                (1..4).map(|n| BusDelivery::Message(Box::new(message(n)))).collect();
             assert_eq!(heard, expected);
         }
     }
@@ -187,7 +188,7 @@ mod tests {
         let tap = bus.tap_with_room(2);
         (0..5).for_each(|n| bus.publish(message(n)));
         let heard = tap.wait(Duration::ZERO).unwrap();
-        let first = (0..2).map(|n| BusDelivery::Message(message(n)));
+        let first = (0..2).map(|n| BusDelivery::Message(Box::new(message(n))));
         let expected: Vec<BusDelivery> = first.chain([BusDelivery::Lost(3)]).collect();
         assert_eq!(heard, expected);
         bus.publish(message(9));

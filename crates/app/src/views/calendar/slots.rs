@@ -87,23 +87,24 @@ impl SlotMerge<'_> {
                 None => "unrecorded",
             };
             let entry = place.and_then(|place| ledger.get(place));
-            let shown = self.shown(slot.at, self.schedule.zone_of(&slot), state);
+            let shown = slot_of(slot.at, self.schedule.zone_of(&slot), state);
             slots.push(CalendarSlot { run: entry.and_then(|entry| entry.row.run.clone()), ..shown });
         }
         let others = ledger.iter().zip(&is_shown).filter(|(_, is_shown)| !**is_shown);
         slots.extend(others.map(|(entry, _)| CalendarSlot {
             count: entry.row.count,
             run: entry.row.run.clone(),
-            ..self.shown(entry.row.slot, self.zone, slot_word(entry.health, entry.row.state))
+            ..slot_of(entry.row.slot, self.zone, slot_word(entry.health, entry.row.state))
         }));
         slots.sort_by_key(|slot| slot.at);
         slots
     }
+}
 
-    fn shown(self, at: Moment, zone: &ScheduleZone, state: &'static str) -> CalendarSlot {
-        let (local, utc) = (zone.local(at).to_string(), at.to_string());
-        CalendarSlot { at, local: clock(&local), utc: clock(&utc), state, count: 1, run: None }
-    }
+/// Returns one slot, without a run.
+fn slot_of(at: Moment, zone: &ScheduleZone, state: &'static str) -> CalendarSlot {
+    let (local, utc) = (zone.local(at).to_string(), at.to_string());
+    CalendarSlot { at, local: clock(&local), utc: clock(&utc), state, count: 1, run: None }
 }
 
 /// Returns the time of day of an instant, with the seconds if there are any.

@@ -144,7 +144,7 @@ fn the_last_days_show_all_records_and_the_worst_of_each() {
     }
 }
 
-fn cell<'c>(hours: &'c [super::DayHours], day: usize, hour: usize) -> &'c HourCell {
+fn cell(hours: &[super::DayHours], day: usize, hour: usize) -> &HourCell {
     &hours[day - 1].cells[hour]
 }
 
@@ -212,7 +212,7 @@ fn one_day_with_many_slots_makes_its_month_one_of_hours() {
         },
         health: None,
     };
-    assert!(!page.is_dense(&tallies(&[many.clone()])), "one a day was left out");
+    assert!(!page.is_dense(&tallies(std::slice::from_ref(&many))), "one a day was left out");
     let shown = page.by_day(&[many]).weeks;
     let missed = shown.into_iter().flatten().flatten().flat_map(|day| day.slots);
     assert_eq!(missed.filter(|slot| slot.state == "missed").count(), 28);

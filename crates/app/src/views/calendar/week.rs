@@ -137,7 +137,7 @@ impl Week {
             match marks.last_mut().filter(|mark| mark.until == at && mark.state == cell.state) {
                 Some(mark) => mark.until = at + 1,
                 None => {
-                    marks.push(WeekMark { from: at, until: at + 1, state: cell.state, words: cell.words })
+                    marks.push(WeekMark { from: at, until: at + 1, state: cell.state, words: cell.words });
                 }
             }
         }

@@ -78,7 +78,7 @@ fn a_key_of_a_browser_accepts_a_goal_as_it_is() {
     let page = pages.ask("/goals/lamp");
     assert!(!page.contains("Accept the goal") && !page.contains("unaccepted"), "{page}");
     sandbox.wf(&["goal", "accept", "lamp"]).exits(0).says("already accepted");
-    pages.shows("/audit?kind=approved", &["goal_accept"]);
+    pages.shows("/audit?kind=approved", &["goal_accept", "· a browser"]);
     let none = pages.own_post("/goals/lamp/signature/draft", "{\"what\":\"proposal\"}");
     assert!(none.starts_with("HTTP/1.1 409 ") && none.contains("nothing is advised"), "{none}");
 }

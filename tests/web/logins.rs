@@ -2,8 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::{GOAL, Pages, samples::compare::fits};
-use crate::support::Sandbox;
+use super::{GOAL, Pages, last_run, samples::compare::fits};
+use crate::support::{Sandbox, until};
 
 /// Another browser, or a program, at the same server.
 struct Guest {
@@ -91,7 +91,34 @@ fn a_login_ends_others_with_no_more_access_than_its_own() {
     let ended = looker.id();
     assert!(end(&operator, &ended).starts_with("HTTP/1.1 303 "));
     assert!(looker.send("GET", "/me", "").starts_with("HTTP/1.1 401 "));
+    assert!(end(&operator, &ended).starts_with("HTTP/1.1 404 "), "it has ended already");
     starter.shows("/audit?kind=login_ended", &["bob", &ended]);
+}
+
+#[test]
+fn a_login_that_ends_reads_no_output_any_more() {
+    let sandbox = Sandbox::new();
+    let step = "for n in $(seq 600); do echo tick $n; sleep 0.1; done";
+    sandbox.file(
+        "tick.md",
+        format!("---\nkind: plan\nid: tick\nsteps:\n  - {{id: work, run: '{step}'}}\n---\n"),
+    );
+    let pages = Pages::open(&sandbox);
+    let mut run = sandbox.start(&["run", "tick.md"]);
+    until("the step prints", || sandbox.wf(&["logs", "--last"]).out.contains("tick 2"));
+    let link = sandbox.wf(&["serve", "link", "--may", "look"]).exits(0).out;
+    let looker = Guest::open(&pages, &link);
+    let (id, address) = (looker.id(), format!("/runs/{}/steps/work/log?attempt=1", last_run(&sandbox)));
+    let read = std::thread::scope(|scope| {
+        let stream = scope.spawn(|| looker.send("GET", &address, ""));
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        assert!(pages.own_post(&format!("/logins/{id}/end"), "").starts_with("HTTP/1.1 303 "));
+        stream.join().unwrap()
+    });
+    assert!(read.contains("tick 2") && !read.contains("tick 600") && !read.contains("event: end"), "{read}");
+    let _ = run.kill();
+    let _ = run.wait();
+    sandbox.until_runs_end();
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_plan_is_started_in_a_browser_with_its_parameters_once() {
     let runs: serde_json::Value = serde_json::from_str(&sandbox.wf(&["runs", "--json"]).out).unwrap();
     assert_eq!(runs["runs"].as_array().unwrap().len(), 1, "{runs}");
     assert_eq!(sandbox.read("out/report"), "eu 3 large false [\"b\"]\n");
-    pages.shows("/audit?kind=run_requested", &["plan=report", &run]);
+    pages.shows("/audit?kind=run_requested", &["plan=report", &run, "· a browser"]);
     let log = sandbox.read(".wf/audit/log.jsonl");
     let place = |kind: &str| log.find(&format!("\"{kind}\"")).unwrap_or_else(|| panic!("{kind}: {log}"));
     assert!(place("run_requested") < place("run_started"), "a kill in between loses no request: {log}");
@@ -235,7 +235,7 @@ fn an_approver_signs_for_a_plan_that_may_do_more() {
     assert_eq!(started(&pages.own_post(path, &sent)), run);
     until("the run ends", || pages.ask(&format!("/runs/{run}")).contains("data-state=\"succeeded\""));
     assert_eq!(sandbox.read("burnt"), "");
-    pages.shows("/audit?kind=run_requested", &["plan=burn", &run]);
+    pages.shows("/audit?kind=run_requested", &["plan=burn", &run, "· a browser"]);
     refused(&hidden(&pages.ask(path)), "starts up to medium");
 }
 

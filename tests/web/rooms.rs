@@ -130,7 +130,7 @@ fn a_browser_pauses_resumes_and_starts_a_goal() {
     assert!(page.contains(&format!("<a href=\"/runs/{run}\"")), "{page}");
     pages.shows(&format!("/runs/{run}"), &["look of the goal <a href=\"/goals/mirror\">mirror</a>"]);
     pages.shows("/activity", &["the goal <code>mirror</code> is healthy"]);
-    pages.shows("/audit?kind=goal_requested", &["goal=mirror"]);
+    pages.shows("/audit?kind=goal_requested", &["goal=mirror", "· a browser"]);
     let _ = daemon.kill();
     let _ = daemon.wait();
 }

@@ -205,7 +205,7 @@ fn a_browser_undoes_a_run_once_and_answers_what_that_asks() {
     until("it ends", || pages.ask(&format!("/runs/{undo}")).contains("data-state=\"succeeded\""));
     let page = pages.ask(&format!("/runs/{undone}"));
     assert!(page.contains("Undone by") && !page.contains("Undo what"), "{page}");
-    pages.shows("/audit?kind=undo_requested", &[&format!("run={undone}")]);
+    pages.shows("/audit?kind=undo_requested", &[&format!("run={undone}"), "· a browser"]);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_browser_cancels_resumes_and_retries() {
     assert!(began.contains(&format!("location: /runs/{retry}\r\n")) && retry != run, "{began}");
     until("it succeeds", || pages.ask(&format!("/runs/{retry}")).contains("data-state=\"succeeded\""));
     for kind in ["run_cancel_requested", "run_resume_requested", "run_retry_requested"] {
-        pages.shows(&format!("/audit?kind={kind}"), &[&format!("run={run}")]);
+        pages.shows(&format!("/audit?kind={kind}"), &[&format!("run={run}"), "· a browser"]);
     }
     pages.shows(&format!("/runs/{run}"), &["Retried as", &retry]);
     let looking = pages.that_may_look();

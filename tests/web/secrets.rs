@@ -71,7 +71,7 @@ fn a_secret_is_entered_once_used_and_nowhere_else() {
     nothing_leaked(&place);
     assert!(!place.at(".wf/secrets/.prompts/box").exists());
     place.wf(&["connection", "check", "box"]).exits(0);
-    pages.shows("/audit?kind=secret_stored", &["connection=box", "ref_id=token"]);
+    pages.shows("/audit?kind=secret_stored", &["connection=box", "ref_id=token", "· a browser"]);
     assert!(!place.wf(&["audit", "tail"]).all().contains(KEY));
 }
 

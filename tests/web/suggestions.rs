@@ -63,7 +63,7 @@ fn a_suggestion_is_started_or_dismissed_in_a_browser() {
     assert!(inbox.contains("Nothing waits") && !inbox.contains("Burn it"), "{inbox}");
     pages.shows("/activity", &["suggestion 1 was accepted", "suggestion 2 was dismissed: Burn it"]);
     pages.shows("/audit?kind=suggestion_dismissed", &["· a browser", "suggestion=2"]);
-    pages.shows("/audit?kind=suggestion_requested", &["suggestion=1"]);
+    pages.shows("/audit?kind=suggestion_requested", &["suggestion=1", "· a browser"]);
 }
 
 #[test]

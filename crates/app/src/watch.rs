@@ -116,11 +116,6 @@ pub fn record_login_end(caller: &dyn Caller, ended: &str) {
     record_quietly(caller, WorkspaceAction::LoginEnded { ended: ended.to_owned() });
 }
 
-/// Records an act of a command without an engine.
-pub fn record_command_act(host: &Host, act: WorkspaceAction) -> Result<(), StoreError> {
-    audit::record_act(&host.workspace().state, &BusMessage::act(host.now(), act))
-}
-
 /// Records that a run was not started, and the reason, where there is a state.
 pub fn record_refusal(host: &Host, path: &std::path::Path, error: &CommandError) {
     // The arguments of the command line are not recorded.
@@ -130,5 +125,6 @@ pub fn record_refusal(host: &Host, path: &std::path::Path, error: &CommandError)
     };
     let path = host.workspace().name(&super::normalize_path(&host.cwd().join(path)));
     // The refusal itself is what matters; it is reported either way.
-    let _ = record_command_act(host, WorkspaceAction::RunRefused { path, reason });
+    let message = BusMessage::act(host.now(), WorkspaceAction::RunRefused { path, reason });
+    let _ = audit::record_act(&host.workspace().state, &message);
 }

@@ -92,7 +92,7 @@ pub(crate) fn missing(site: &Site) -> Response {
     site.templates.refusal(
         StatusCode::NOT_FOUND,
         "There is no such page",
-        "The run may have been deleted by the retention rules, or the address is incomplete.",
+        "The address may be incomplete, or name what was removed. The search finds what is there.",
     )
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn failure(site: &Site, error: &CommandError) -> Response {
 
 /// Says why a signature does not count, and what to do.
 pub(crate) fn uncounted(site: &Site, error: &CommandError) -> Response {
-    plain(StatusCode::CONFLICT, &untrusted::plain(&site.failure_text(error)))
+    plain(StatusCode::CONFLICT, &failure_text(site, error))
 }
 
 /// Leads to the page showing the effect, or the reason for none.
@@ -115,16 +115,15 @@ pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response 
     match page {
         Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response(),
         Err(error) => {
-            let message = untrusted::plain(&site.failure_text(&error));
-            // The problems of a file are not part of the error: a command prints them.
-            let reason = if message.is_empty() {
-                "Its file has problems. To see them: wf check".to_owned()
-            } else {
-                message
-            };
-            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &reason)
+            site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &failure_text(site, &error))
         }
     }
+}
+
+/// Returns the text of a failure. The problems of a file are no part of it: a command prints them.
+pub(crate) fn failure_text(site: &Site, error: &CommandError) -> String {
+    let text = untrusted::plain(&site.failure_text(error));
+    if text.is_empty() { "Its file has problems. To see them: wf check".to_owned() } else { text }
 }
 
 /// Returns the page for something that takes long, while too much of it is under way.

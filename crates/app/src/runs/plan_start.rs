@@ -167,7 +167,7 @@ pub fn request_start(caller: &dyn Caller, request: &PlanStartRequest) -> Result<
         params_digest: Sha256Digest::of_bytes(prepared.params_text.as_bytes()),
         run: prepared.run.clone(),
     };
-    watch::record_command_act(host, act).map_err(CommandError::from)?;
+    watch::record_act(caller, act).map_err(CommandError::from)?;
     let started_run = || Ok(recorded_run(&state, &prepared.run)?.map(|row| row.id));
     Ok(start_in_background(host, &command, &started_run)?)
 }

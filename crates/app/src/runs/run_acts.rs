@@ -33,7 +33,7 @@ pub fn request_cancel(caller: &dyn Caller, run: &RunId) -> Result<(), CommandErr
         // A second signal would end its processes by force.
         return Ok(());
     }
-    watch::record_command_act(caller.host(), WorkspaceAction::RunCancelRequested { run: run.clone() })?;
+    watch::record_act(caller, WorkspaceAction::RunCancelRequested { run: run.clone() })?;
     act(caller, &["cancel", run.as_str()], |reader| Ok(reader.runs().get(run)?.state != RunState::Running))
 }
 
@@ -46,7 +46,7 @@ pub fn request_resume(caller: &dyn Caller, run: &RunId) -> Result<(), CommandErr
         return Err(recorded.already_ended(outcome));
     }
     let before = StoreReader::from_whole_log(&workspace.state)?.leases().of_run(run)?.len();
-    watch::record_command_act(caller.host(), WorkspaceAction::RunResumeRequested { run: run.clone() })?;
+    watch::record_act(caller, WorkspaceAction::RunResumeRequested { run: run.clone() })?;
     act(caller, &["resume", run.as_str(), "--wait"], |reader| {
         Ok(reader.leases().of_run(run)?.len() > before || reader.runs().get(run)?.state != RunState::Running)
     })
@@ -69,7 +69,7 @@ pub fn request_retry(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandE
     drop(reader);
     let draft = RetryDraft::open(caller, Some(run.as_str()))?;
     require_login_start(caller, &draft.loaded, UserAction::RetryRun(run.clone()))?;
-    watch::record_command_act(host, WorkspaceAction::RunRetryRequested { run: run.clone() })?;
+    watch::record_act(caller, WorkspaceAction::RunRetryRequested { run: run.clone() })?;
     let started_run = || Ok(StoreReader::open(&state)?.runs().repeats(run)?.into_iter().nth(before));
     start_in_background(host, &["retry", run.as_str()], &started_run)
 }

@@ -35,7 +35,7 @@ pub fn request_suggestion(caller: &dyn Caller, number: u32) -> Result<RunId, Com
     let state = host.workspace().state;
     let start = suggestion_start(caller, number)?;
     require_login_start(caller, &start.loaded, UserAction::AcceptSuggestion(number))?;
-    watch::record_command_act(host, WorkspaceAction::SuggestionRequested { suggestion: number })?;
+    watch::record_act(caller, WorkspaceAction::SuggestionRequested { suggestion: number })?;
     let started_run = || Ok(StoreReader::open(&state)?.suggestions().get(number)?.started);
     start_in_background(host, &["suggestion", "accept", &number.to_string()], &started_run)
 }

@@ -46,7 +46,7 @@ pub fn request_undo(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandEr
     drop(reader);
     let started_run =
         || Ok(StoreReader::open(&state)?.runs().undos(run)?.into_iter().nth(before).map(|undo| undo.run));
-    watch::record_command_act(host, WorkspaceAction::UndoRequested { run: run.clone() })?;
+    watch::record_act(caller, WorkspaceAction::UndoRequested { run: run.clone() })?;
     start_in_background(host, &["undo", run.as_str()], &started_run)
 }
 

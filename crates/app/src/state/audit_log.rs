@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::kept_checkpoint::{keep_checkpoint, read_checkpoint};
-use crate::{CommandError, Host, watch};
+use crate::{Caller, CommandError, Host, watch};
 use wf_audit::{
     self as audit, AuditEntry, AuditFindings, AuditLogLines, AuditRecord, Checkpoint, LineFault,
     TamperEvidence,
@@ -71,8 +71,8 @@ pub fn is_repairable(evidence: &TamperEvidence) -> bool {
 }
 
 /// Records that a person made a checkpoint, with the key that signed it.
-pub fn record_checkpoint(host: &Host, key: Option<Sha256Digest>) -> Result<(), CommandError> {
-    Ok(watch::record_command_act(host, WorkspaceAction::Checkpointed { key })?)
+pub fn record_checkpoint(caller: &dyn Caller, key: Option<Sha256Digest>) -> Result<(), CommandError> {
+    Ok(watch::record_act(caller, WorkspaceAction::Checkpointed { key })?)
 }
 
 /// Verifies both logs: from the kept checkpoint on, unless everything is to be verified or compared with another checkpoint. A

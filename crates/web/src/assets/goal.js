@@ -1,6 +1,6 @@
 // Signs for a goal: that it is accepted, or that its repairs are approved as its autonomy advises. What is signed is shown
 // first, made from the very text that is signed.
-import { confirmed, keyFor, keyPage, line, part, post, sign } from "/sign.js";
+import { confirmed, keyFor, keyPage, line, part, post, riskWords, sign } from "/sign.js";
 
 const SUBJECTS = { goal_accept: "the goal as it is", standing: "its repairs, unattended" };
 
@@ -18,7 +18,7 @@ function describe({ payload, review, risk }, goal) {
     line(list, "how often", String(statement.executions));
   }
   line(list, "valid until", statement.expires);
-  line(list, "risk", risk);
+  line(list, "risk", riskWords(risk));
   Object.entries(statement.params || {}).forEach(([name, value]) => line(list, `parameter ${name}`, value));
   line(list, "files", statement.files.map(({ path, digest }) => `${path} ${digest}`).join("\n"));
   line(list, "what it may do", review);

@@ -13,13 +13,28 @@ const visible = (text) => String(text).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]
 const base64 = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes)));
 const digest = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
 
-export async function post(path, body) {
-  const response = await fetch(path, { method: "POST", body, credentials: "same-origin" });
+// Sends a body, and returns the answer, or the refusal if the status is not one of those expected.
+export async function send(path, body, expected = []) {
+  // Else a refusal would be a page.
+  const headers = { accept: "application/json" };
+  const response = await fetch(path, { method: "POST", body, headers, credentials: "same-origin" });
   const text = await response.text();
-  if (!response.ok) {
-    throw new Error(text.trim());
+  if (!response.ok && !expected.includes(response.status)) {
+    throw new Error(reasonOf(text));
   }
-  return text;
+  return { status: response.status, text };
+}
+
+export const post = async (path, body) => (await send(path, body)).text;
+
+// Returns the words of a refusal.
+function reasonOf(text) {
+  try {
+    const { error, remedy } = JSON.parse(text);
+    return [error, remedy].filter(Boolean).join(". ");
+  } catch {
+    return text.trim();
+  }
 }
 
 // Returns the answer as the form has it.
@@ -131,7 +146,7 @@ const RISKS = {
   acts_with_secret: "may use the network with a secret, and nobody here can take back what it does there",
 };
 
-const riskWords = ({ level, rule, step }) => `${level}: ${step ? `\`${step}\`` : "it"} ${RISKS[rule] ?? rule}`;
+export const riskWords = ({ level, rule, step }) => `${level}: ${step ? `\`${step}\`` : "it"} ${RISKS[rule] ?? rule}`;
 
 export function line(list, name, value) {
   const term = document.createElement("dt");

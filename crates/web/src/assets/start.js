@@ -1,6 +1,6 @@
 // Signs for the start of a plan that a login alone does not start. What is signed is shown first, made from the very text that
 // is signed; then the form is sent with it, as it would be without.
-import { confirmed, keyFor, keyPage, line, part, sign } from "/sign.js";
+import { confirmed, keyFor, keyPage, line, part, riskWords, send, sign } from "/sign.js";
 
 // Shows everything that is signed.
 function describe({ payload, review, risk }, plan) {
@@ -13,7 +13,7 @@ function describe({ payload, review, risk }, plan) {
   part("sign-title").textContent = "You approve one run";
   line(list, "the plan", `${statement.plan.id}, ${plan}`);
   Object.entries(statement.params || {}).forEach(([name, value]) => line(list, `parameter ${name}`, value?.is ?? value));
-  line(list, "risk", risk);
+  line(list, "risk", riskWords(risk));
   const { name, host, digest } = statement.workspace;
   line(list, "run", `${statement.run}, in the workspace ${name} on ${host} (${digest.slice(0, 8)})`);
   line(list, "valid until", statement.expires);
@@ -24,15 +24,8 @@ function describe({ payload, review, risk }, plan) {
 // Returns the draft for a form; nothing if something is wrong about its fields, which the page of the form then says.
 async function drafted(form) {
   const body = new URLSearchParams(new FormData(form));
-  const answer = await fetch(`${form.action}/draft`, { method: "POST", body, credentials: "same-origin" });
-  const text = await answer.text();
-  if (answer.status === 422) {
-    return undefined;
-  }
-  if (!answer.ok) {
-    throw new Error(text.trim());
-  }
-  return JSON.parse(text);
+  const { status, text } = await send(`${form.action}/draft`, body, [422]);
+  return status === 422 ? undefined : JSON.parse(text);
 }
 
 async function signStart(form) {

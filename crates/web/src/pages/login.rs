@@ -161,7 +161,7 @@ pub(crate) async fn end(
 ) -> Response {
     let logins = site.logins.list(site.host().now());
     let Some(other) = logins.into_iter().find(|login| login.id == id) else {
-        return respond::done(&site, Ok("/me".to_owned()));
+        return respond::missing(&site);
     };
     let wanted = other.access.max(LoginAccess::Operate);
     if own < wanted {

@@ -120,7 +120,7 @@ async fn refused_form(visit: &Visit, plan: String, sent: SentForm, error: PlanSt
         let reason = match &error {
             PlanStartError::Params(errors) => RefusalReason::of_text(&errors.to_string()),
             PlanStartError::Outdated(error) | PlanStartError::Refused(error) => {
-                RefusalReason::of_text(&untrusted::plain(&visit.site.failure_text(error)))
+                RefusalReason::of_text(&respond::failure_text(&visit.site, error))
             }
         };
         return (StatusCode::UNPROCESSABLE_ENTITY, Json(reason)).into_response();

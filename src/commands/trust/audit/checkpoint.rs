@@ -46,6 +46,6 @@ pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandEr
     let key = signer.as_ref().map(|signer| signer.public().id());
     let written = seal_text(PAYLOAD, findings.checkpoint.text(), signer.as_ref());
     write(ui, args.out.as_deref(), &(written + "\n"))?;
-    record_checkpoint(&ui.host, key)?;
+    record_checkpoint(ui, key)?;
     Ok(CliExitCode::Ok)
 }

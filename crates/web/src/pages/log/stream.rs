@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 use crate::{
     changes::KEEP_ALIVE,
+    guard,
     limits::{StreamPlace, no_stream},
     respond,
     site::Site,
@@ -55,8 +56,9 @@ pub(crate) async fn stream(
     let opened = site.read_stream(move |caller| log_feed(caller, &run, &task, query.attempt, start));
     match opened.await {
         Ok(Some(feed)) => {
-            let followed =
-                FollowedLog { log: site.log.clone(), site, feed: Some(feed), is_over: None, _place: place };
+            let key = guard::login_key(&site, &headers).unwrap_or_default().to_owned();
+            let (log, feed) = (site.log.clone(), Some(feed));
+            let followed = FollowedLog { log, site, key, feed, is_over: None, _place: place };
             let events = stream::unfold(followed, |mut followed| async move {
                 let event = followed.next_event().await?;
                 Some((Ok::<_, Infallible>(event), followed))
@@ -93,6 +95,8 @@ pub(crate) async fn whole(
 /// A log a browser follows.
 struct FollowedLog {
     site: Site,
+    /// The key of its browser.
+    key: String,
     /// The end of the database's log: an attempt cannot end unless it grows.
     log: watch::Receiver<String>,
     /// `None` after the last event.
@@ -103,9 +107,12 @@ struct FollowedLog {
 }
 
 impl FollowedLog {
-    /// Waits for the next event; `None` after the one with the end of the attempt.
+    /// Waits for the next event; `None` after the one with the end of the attempt, and once the login has ended.
     async fn next_event(&mut self) -> Option<Event> {
         loop {
+            if !self.site.logins.is_open(&self.key, self.site.host().now()) {
+                return None;
+            }
             let mut feed = self.feed.take()?;
             if self.is_over.is_none() || self.log.has_changed().unwrap_or(false) {
                 self.log.mark_unchanged();

@@ -158,7 +158,7 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         browser.click("#go");
         until("it is recorded", || browser.is_shown("[data-answered]"));
         sandbox.until_runs_end();
-        until("the card is gone", || browser.text("main").contains("Nothing waits for an answer"));
+        until("the run has ended", || browser.text("main").contains("The run has ended"));
         let shown: Value = serde_json::from_str(&sandbox.wf(&["show", "--last", "--json"]).out).unwrap();
         assert_eq!(shown["questions"][0]["given"]["by"][0]["name"], "phone");
         // The key cannot be taken out.

@@ -58,6 +58,11 @@ impl Browser {
 
     /// Clicks on an element.
     pub fn click(&self, selector: &str) {
+        // As a person does: on a phone, what is last on the screen may be below the bar of pages.
+        self.run(&format!(
+            "document.querySelector({})?.scrollIntoView({{block: 'center'}})",
+            json!(selector)
+        ));
         let element = self.send("POST", "/element", &json!({"using": "css selector", "value": selector}));
         self.send("POST", &format!("/element/{}/click", element[ELEMENT].as_str().unwrap()), &json!({}));
     }

@@ -3,7 +3,7 @@
 use crate::support::{Sandbox, until};
 
 /// A script that notes how many steps execute while it does.
-const COUNTS: &str = "mkdir on/$WF_RUN.$WF_STEP.$WF_ITEM && ls on | wc -l >> counts.txt && sleep 0.02 && \
+const COUNTS: &str = "mkdir on/$WF_RUN.$WF_STEP.$WF_ITEM && ls on | wc -l >> counts.txt && sleep 0.15 && \
                       rmdir on/$WF_RUN.$WF_STEP.$WF_ITEM";
 
 /// A plan with one step for each of some items, all of which are ready at once.

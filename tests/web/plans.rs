@@ -129,8 +129,9 @@ fn what_is_wrong_stands_beside_its_field_and_nothing_starts() {
     let keyless = pages.own_post(FORM, "p.region=eu");
     assert!(keyless.starts_with("HTTP/1.1 422 ") && keyless.contains("open it again"), "{keyless}");
     sandbox.file("report.md", REPORT.replace("mkdir", "mkdir -v"));
-    let changed = pages.own_post(FORM, &format!("{}&p.region=eu", hidden(&page)));
+    let changed = pages.own_post(FORM, &format!("{}&p.region=eu&p.renamed=typed", hidden(&page)));
     assert!(changed.starts_with("HTTP/1.1 422 ") && changed.contains("has changed"), "{changed}");
+    assert!(changed.contains("no parameter renamed (typed) any more"), "{changed}");
     assert!(pages.own_post("/plans/none/start", "").starts_with("HTTP/1.1 404 "));
     pages.shows("/runs", &["No run matches"]);
 }

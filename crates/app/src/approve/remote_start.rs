@@ -78,7 +78,8 @@ pub fn signed_start(
         ..drafted.clone()
     };
     if *signed != same || signed.issued > now {
-        let message = "the plan, or a file that it uses, is not what was signed any more";
+        let message =
+            "what was signed is not what would start now: the plan, its files, its parameters, or the form";
         return Err(
             CommandError::new(CliExitCode::Approval, message).hint("open the form again, and sign anew")
         );

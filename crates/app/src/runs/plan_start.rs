@@ -185,7 +185,8 @@ pub fn remove_left_starts(host: &Host) -> Result<(), CommandError> {
 
 /// Returns the error of a form that has started a run.
 fn used_for(row: &RunRow) -> CommandError {
-    let message = format!("the form has started run {} already, with other values", row.id.short());
+    let message =
+        format!("the form has started run {} already, of another plan or with other values", row.id.short());
     CommandError::new(CliExitCode::Usage, message).hint("send it again to start another run")
 }
 

@@ -20,7 +20,6 @@ use wf_app::{
         refilled_form, sent_request,
     },
 };
-use wf_base::untrusted;
 
 /// The beginning of the name of each field for a parameter: no parameter has the name of another field.
 const PARAM_FIELD: &str = "p.";
@@ -157,7 +156,7 @@ pub(crate) async fn draft(
             respond::plain(StatusCode::UNPROCESSABLE_ENTITY, &format!("{errors}\n"))
         }
         Ok(Some(Err(PlanStartError::Outdated(error)))) => {
-            let reason = untrusted::plain(&site.failure_text(&error));
+            let reason = respond::failure_text(&site, &error);
             respond::plain(StatusCode::UNPROCESSABLE_ENTITY, &format!("{reason}\n"))
         }
         Ok(Some(Err(PlanStartError::Refused(error)))) | Err(error) => respond::uncounted(&site, &error),

@@ -42,7 +42,7 @@ pub struct PlanForm {
     pub from: Option<RunId>,
     /// The reason why the fields have no parameters of the run that was asked for.
     pub from_problem: Option<String>,
-    /// The parameters of that run that the plan does not have any more.
+    /// The parameters of that run, or those that were typed with their texts, that the plan does not have any more.
     pub dropped_params: Vec<String>,
     pub last_run: Option<RunId>,
     /// The digest of the plan as it is shown.
@@ -151,6 +151,11 @@ pub fn refilled_form(
         form.fields = sent.texts.iter().map(|(name, text)| ParamField::unknown(name, text)).collect();
         form.key.clone_from(&sent.key);
     }
+    // What was typed for a parameter that was renamed is not lost.
+    let is_left =
+        |name: &str, text: &str| !text.is_empty() && form.fields.iter().all(|field| field.name != name);
+    let left = sent.texts.iter().filter(|(name, text)| is_left(name, text));
+    form.dropped_params = left.map(|(name, text)| format!("{name} ({text})")).collect();
     for field in &mut form.fields {
         // A box that is not checked is not sent.
         field.set_text(sent.texts.get(&field.name).cloned().unwrap_or_default());
@@ -190,35 +195,24 @@ pub fn plan_page_of_run(caller: &dyn Caller, path: &str, plan: &str) -> Option<S
 /// Returns the form of a plan without its fields; `None` if there is no such plan.
 fn empty_form(caller: &dyn Caller, address: &str) -> Option<PlanForm> {
     let AddressedPlan { summary, address } = find_plan(&list_specs(&caller.host().workspace()), address)?;
-    Some(PlanForm {
-        title: summary.title.or(summary.id).unwrap_or_else(|| summary.path.clone()),
-        address,
-        problem: summary.first_error,
-        problems: Vec::new(),
-        fields: Vec::new(),
-        from: None,
-        from_problem: None,
-        dropped_params: Vec::new(),
-        last_run: None,
-        plan_digest: String::new(),
-        key: String::new(),
-        outlook: None,
-        steps: Vec::new(),
-        signature_reason: None,
-        refusal: None,
-        command: caller.action_words(&UserAction::RunFile(summary.path.clone())),
-        path: summary.path,
-    })
+    let title = summary.title.or(summary.id).unwrap_or_else(|| summary.path.clone());
+    Some(PlanForm { title, problem: summary.first_error, ..PlanForm::blank(caller, &address, &summary.path) })
 }
 
 impl PlanForm {
     /// Returns the form of a plan that is not there any more.
     fn gone(caller: &dyn Caller, address: &str, path: &str) -> Self {
+        let problem = Some(format!("there is no plan in `{path}` any more"));
+        Self { problem, ..Self::blank(caller, address, path) }
+    }
+
+    /// Returns the form of the plan in a file, of which nothing else is known.
+    fn blank(caller: &dyn Caller, address: &str, path: &str) -> Self {
         Self {
             address: address.to_owned(),
             title: path.to_owned(),
             path: path.to_owned(),
-            problem: Some(format!("there is no plan in `{path}` any more")),
+            problem: None,
             problems: Vec::new(),
             fields: Vec::new(),
             from: None,

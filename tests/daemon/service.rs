@@ -83,6 +83,33 @@ pub(super) fn get(address: &str, path: &str) -> String {
 }
 
 #[test]
+fn one_process_runs_goals_and_serves_pages() {
+    let sandbox = place();
+    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: ok, run: \"true\"}}]\n"));
+    let mut daemon = Daemon::start(&sandbox, &["--serve", "--listen", "127.0.0.1:0"]);
+    let line = daemon.says("the pages are at http://");
+    assert!(!line.contains("key="), "a log lets nobody in: {line}");
+    let rest = line.split_once("http://").unwrap().1;
+    let address = rest.split(';').next().unwrap().to_owned();
+    assert!(get(&address, "/").starts_with("HTTP/1.1 401 "), "a stranger sees nothing");
+    let link = sandbox.wf(&["serve", "link"]).exits(0).out;
+    let path = link.trim().split_once(&address).expect("it leads to that server").1;
+    assert!(get(&address, path).starts_with("HTTP/1.1 200 "));
+    soon("cycles end", || ended(&sandbox, "healthy") > 0);
+    daemon.ends();
+    assert_eq!(get(&address, "/"), "", "nobody listens any more");
+}
+
+#[test]
+fn pages_are_served_only_where_that_is_said() {
+    let sandbox = place();
+    let options = ["daemon", "--listen", "localhost:0"];
+    sandbox.wf(&options).exits(2).says("--listen is about pages, and none are served").says("wf daemon --serve");
+    let unit = sandbox.wf(&["daemon", "--unit", "user", "--serve", "--listen", "localhost:8421"]).exits(0).out;
+    assert!(unit.contains(r#" "daemon" "--serve" "--listen" "localhost:8421""#), "{unit}");
+}
+
+#[test]
 fn the_health_endpoint_tells_of_goals_and_of_broken_files() {
     let sandbox = place();
     goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: ok, run: \"true\"}}]\n"));

@@ -2,7 +2,10 @@ use std::{net::SocketAddr, time::Duration};
 
 use clap::{Args, ValueEnum};
 
-use crate::Ui;
+use crate::{
+    Ui,
+    commands::looking::serve::{SiteArgs, serve_in_background},
+};
 use wf_app::{
     CliExitCode, CommandError,
     daemon::{self, DaemonOptions},
@@ -31,6 +34,7 @@ files are reloaded immediately; with --branch, only committed changes. See docs/
 Examples:
   wf daemon                            in the foreground, until Ctrl-C
   wf daemon --branch main --health 127.0.0.1:7391
+  wf daemon --serve                    with the pages of `wf serve`, in one process
   wf daemon --once                     run what is due or was missed, then exit
   wf daemon --unit user > ~/.config/systemd/user/wf.service")]
 pub struct DaemonArgs {
@@ -52,6 +56,11 @@ pub struct DaemonArgs {
     /// Check once, wait for the reconciliations that start, and exit
     #[arg(long, conflicts_with_all = ["health", "standby"])]
     once: bool,
+    /// Serve the pages as well, as long as it runs the goals; `wf serve link` prints a link to them
+    #[arg(long, conflicts_with = "once")]
+    serve: bool,
+    #[command(flatten)]
+    site: SiteArgs,
     /// Print a systemd unit file and exit
     #[arg(long, value_name = "WHOSE")]
     unit: Option<UnitOwnerArg>,
@@ -75,20 +84,30 @@ enum UnitOwnerArg {
 
 /// Runs the daemon.
 pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
+    if let Some(word) = args.site.words(ui).first().filter(|_| !args.serve) {
+        let error = CommandError::new(CliExitCode::Usage, format!("{word} is about pages, and none are served"));
+        return Err(error.hint("serve them: wf daemon --serve"));
+    }
     if let Some(whose) = args.unit {
         return unit(ui, args, whose);
     }
-    daemon::run(
-        ui,
-        DaemonOptions {
-            branch: args.branch.clone(),
-            health: args.health,
-            standby: args.standby,
-            jobs: args.jobs as usize,
-            drain: args.drain,
-            once: args.once,
-        },
-    )
+    let options = DaemonOptions {
+        branch: args.branch.clone(),
+        health: args.health,
+        standby: args.standby,
+        jobs: args.jobs as usize,
+        drain: args.drain,
+        once: args.once,
+    };
+    // A mistake in them is said at once, not when the daemon leads.
+    let site = args.serve.then(|| args.site.options(ui)).transpose()?;
+    daemon::run(ui, options, &|| {
+        if let Some(site) = &site {
+            let origin = serve_in_background(ui, site.clone())?;
+            ui.print_info(&format!("the pages are at {origin}; for a link: wf serve link\n"));
+        }
+        Ok(())
+    })
 }
 
 /// Prints a unit file for the daemon with the options of this command line.
@@ -110,6 +129,10 @@ fn unit(ui: &Ui, args: &DaemonArgs, unit_owner: UnitOwnerArg) -> Result<CliExitC
     }
     if args.drain != DEFAULT_DRAIN {
         words.extend(["--drain".to_owned(), format_duration(args.drain)]);
+    }
+    if args.serve {
+        words.push("--serve".to_owned());
+        words.extend(args.site.words(ui));
     }
     let owner = match unit_owner {
         UnitOwnerArg::User => ServiceOwner::User,

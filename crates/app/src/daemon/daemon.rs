@@ -52,8 +52,15 @@ pub struct DaemonOptions {
     pub once: bool,
 }
 
+/// What else a process begins once its daemon leads.
+pub type LeadHook<'h> = &'h dyn Fn() -> Result<(), CommandError>;
+
 /// Runs the scheduler for the goals of a workspace until it is asked to exit.
-pub fn run(caller: &dyn Caller, options: DaemonOptions) -> Result<CliExitCode, CommandError> {
+pub fn run(
+    caller: &dyn Caller,
+    options: DaemonOptions,
+    on_lead: LeadHook<'_>,
+) -> Result<CliExitCode, CommandError> {
     let notify = SystemdNotifier::new(caller.host().var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
     if options.standby {
         // For the service manager, a standby daemon is up: it may wait for days.
@@ -61,7 +68,7 @@ pub fn run(caller: &dyn Caller, options: DaemonOptions) -> Result<CliExitCode, C
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| system(&error))?;
-    let ended = lead_and_schedule(caller, options, notify, &runtime);
+    let ended = lead_and_schedule(caller, options, notify, (&runtime, on_lead));
     // Waits for running reconciliations end here: dropping the runtime would block on them.
     runtime.shutdown_background();
     ended
@@ -72,7 +79,7 @@ fn lead_and_schedule(
     caller: &dyn Caller,
     options: DaemonOptions,
     notify: SystemdNotifier,
-    runtime: &Runtime,
+    (runtime, on_lead): (&Runtime, LeadHook<'_>),
 ) -> Result<CliExitCode, CommandError> {
     let entered = runtime.enter();
     let (mut stop, mut alive) = (StopSignals::listen()?, WatchdogTimer::of(caller));
@@ -81,6 +88,7 @@ fn lead_and_schedule(
     let Some(lead) = runtime.block_on(acquire_leadership(caller, &mut stop, standby))? else {
         return Ok(CliExitCode::Ok);
     };
+    on_lead()?;
     let goals = LoadedGoals::read(caller, options.branch.clone())?;
     if !options.once {
         warn_of_unlimited_retention(caller)?;

@@ -29,6 +29,6 @@ mod reload;
 mod report;
 mod waits;
 
-pub use daemon::{DaemonOptions, run};
+pub use daemon::{DaemonOptions, LeadHook, run};
 pub(crate) use lead::already_led;
 pub use lines::prefix_with_goal;

@@ -16,7 +16,7 @@ use wf_base::{
     time::Moment,
 };
 use wf_core::goal::ReconciliationPart;
-use wf_model::schedule::DstNote;
+use wf_model::{OnUnmet, schedule::DstNote};
 use wf_store::{ReconciliationRow, SlotRow, StoreReader};
 
 /// The most entries of a page, and the most scheduled times to come.
@@ -135,7 +135,7 @@ pub struct GoalView {
     pub times: Option<GoalTimes>,
     /// The run that found that it is not kept; absent: it is.
     pub failed_run: Option<RunId>,
-    /// Its autonomy and the advice on that, as `wf goal autonomy --json` has them; absent: it needs no approval.
+    /// Its autonomy and the advice on that, as `wf goal autonomy --json` has them; absent: it repairs nothing, or needs no approval.
     pub autonomy: Option<Value>,
 }
 
@@ -186,12 +186,15 @@ pub fn goal_view(
 }
 
 /// Returns what a goal may do unattended, as `wf goal autonomy --json` has it; `None` if its file or its approval cannot be
-/// read, or it needs no approval.
+/// read, it repairs nothing, or its repairs need no approval.
 fn goal_autonomy(caller: &dyn Caller, reader: Option<&StoreReader>, path: &str) -> Option<Value> {
     let workspace = caller.host().workspace();
     let files = GoalSource::Disk.files(&workspace);
     let loaded = load_goal(caller, &*files, workspace, path, ReconciliationPart::Look);
     let (ready, goal) = loaded.ok()?;
+    if goal.on_failure != OnUnmet::SpawnPlan {
+        return None;
+    }
     let status = AutonomyStatus::of(caller, &ready, &goal, reader).ok()?;
     status.approval.as_ref()?;
     Some(status.json(caller))

@@ -39,7 +39,7 @@ pub use audit::{
 };
 pub use calendar::{
     CalendarDay, CalendarMonth, CalendarQuery, CalendarSlot, DayHours, GoalTimes, HourCell, HourSlots,
-    RecentDay, RecentDays, WeekOfGoal, WeekView, week_view,
+    RecentDay, RecentDays, WeekOfGoal, WeekView, is_week, week_view,
 };
 pub use connections::{ConnectionView, connection_views};
 pub use diff::{run_before, run_diff_of};

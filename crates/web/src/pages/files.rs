@@ -42,11 +42,17 @@ pub(crate) async fn file(
     Query(query): Query<FileQuery>,
 ) -> Response {
     if query.view == "text" {
+        let login = visit.site.login.clone();
         let read = move |caller: &PageCaller| {
             let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
                 return Ok(None);
             };
-            find_run(&reader, &run)?.map_or(Ok(None), |run| file_text(&reader, &run, &digest))
+            let Some(run) = find_run(&reader, &run)? else { return Ok(None) };
+            let text = file_text(&reader, &run, &digest)?;
+            if text.is_some() {
+                record_artifact_read(&caller.with_login(&login), &run, digest);
+            }
+            Ok(text)
         };
         return visit.show("file.html", read).await;
     }

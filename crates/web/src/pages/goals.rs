@@ -13,7 +13,7 @@ use wf_app::{
     approve::{GoalSignature, draft_goal_signature, submit_goal_signature},
     goals::{pause_goal, request_reconciliation, resume_goal, tighten_goal},
     suggestions::{dismiss_suggestion, request_suggestion},
-    views::{CalendarQuery, GoalView, goal_view, goals_view, week_view},
+    views::{CalendarQuery, GoalView, goal_view, goals_view, is_week, week_view},
 };
 
 /// The longest reason of a pause, in bytes.
@@ -49,6 +49,10 @@ pub(crate) struct WeekQuery {
 
 /// A week of all goals.
 pub(crate) async fn schedule(visit: Visit, Query(query): Query<WeekQuery>) -> Response {
+    if !is_week(&query.week) {
+        let remedy = "The address of a week has a date in it, as in /schedule?week=2026-11-30.";
+        return visit.site.templates.refusal(StatusCode::NOT_FOUND, "There is no such week", remedy);
+    }
     visit.show("schedule.html", move |caller| week_view(caller, &query.week).map(Some)).await
 }
 
@@ -58,6 +62,10 @@ pub(crate) async fn goal(
     Path(goal): Path<String>,
     Query(query): Query<CalendarQuery>,
 ) -> Response {
+    if !query.is_valid() {
+        let remedy = "The address of a goal has a month, as in ?month=2026-11, or an hour, as in ?hour=2026-11-30T08.";
+        return visit.site.templates.refusal(StatusCode::NOT_FOUND, "There is no such month or hour", remedy);
+    }
     let may_operate = visit.may_operate();
     visit
         .show("goal.html", move |caller| {

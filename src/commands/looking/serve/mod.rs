@@ -1,8 +1,11 @@
-//! `wf serve`: the pages of a workspace, for a browser.
+//! `wf serve`: the pages of a workspace, for a browser. `wf daemon --serve` serves the same ones.
 //!
 //! **Invariant:** the key of a link is in no argument of a program.
 
 mod open;
+mod qr;
 mod server;
+mod site;
 
-pub use server::{ServeArgs, run};
+pub use server::{ServeArgs, run, serve_in_background};
+pub use site::SiteArgs;

@@ -1,20 +1,15 @@
-use std::{convert::Infallible, path::PathBuf, time::Duration};
+use std::convert::Infallible;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tokio::signal::unix::{SignalKind, signal};
-
-use super::open;
-use crate::{Ui, actions::command_text};
-use wf_app::{
-    CliExitCode, CommandError,
-    keys::{default_key_name, from_private_file},
-    views::state_reader,
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
 };
-use wf_base::time::parse_duration;
-use wf_web::{LinkError, LoginAccess, SiteAddress, SiteOptions, WebServer};
 
-/// The default address.
-const DEFAULT_LISTEN: &str = "localhost:8420";
+use super::{open, qr::link_code, site::SiteArgs};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, keys::default_key_name};
+use wf_web::{BindError, LinkError, LoginAccess, SiteOptions, WebServer};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -32,18 +27,8 @@ Examples:
 pub struct ServeArgs {
     #[command(subcommand)]
     command: Option<ServeCommand>,
-    /// Local address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN)]
-    listen: String,
-    /// Address of the proxy through which browsers reach the pages
-    #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
-    /// File with the token for /metrics, which only its owner can read
-    #[arg(long, value_name = "FILE")]
-    metrics_token: Option<PathBuf>,
-    /// Time without an operation after which a browser may only look
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    operate_for: Option<Duration>,
+    #[command(flatten)]
+    site: SiteArgs,
     /// Do not open the pages in a browser of this desktop
     #[arg(long)]
     no_open: bool,
@@ -67,6 +52,9 @@ struct LinkArgs {
     /// Print a key for a program instead, as JSON: it sends `Authorization: Bearer KEY`
     #[arg(long)]
     token: bool,
+    /// Print the link as a QR code, too, for the camera of a phone
+    #[arg(long, conflicts_with = "token")]
+    qr: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -91,26 +79,34 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     if let Some(ServeCommand::Link(args)) = &args.command {
         return print_link(ui, args);
     }
-    let address = SiteAddress::parse(&args.listen, args.public_url.as_deref())
-        .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
-    let token = args.metrics_token.as_deref().map(|path| from_private_file(&ui.host, path)).transpose()?;
-    if token.as_ref().is_some_and(String::is_empty) {
-        return Err(CommandError::new(CliExitCode::Usage, "the token for /metrics is empty"));
-    }
-    // A state that cannot be read is reported here: no page could be shown.
-    state_reader(ui)?;
-    let options = SiteOptions {
-        address,
-        metrics_token: token,
-        operate_for: args.operate_for,
-        action_words: command_text,
-    };
-    let system = |error: std::io::Error| CommandError::new(CliExitCode::State, error.to_string());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
+    let options = args.site.options(ui)?;
+    let runtime = server_runtime()?;
     let served = runtime.block_on(serve(ui, options, !args.no_open));
     // A view that is being read is not waited for.
     runtime.shutdown_background();
     served
+}
+
+/// Serves the pages in a thread of their own until the process ends, and returns their address.
+pub fn serve_in_background(ui: &Ui, options: SiteOptions) -> Result<String, CommandError> {
+    let runtime = server_runtime()?;
+    let server = runtime
+        .block_on(WebServer::bind(ui.host.clone(), options))
+        .map_err(|error| bind_failure(&error, "wf daemon --serve"))?;
+    let origin = server.origin();
+    #[expect(clippy::disallowed_methods, reason = "the pages answer while the daemon waits for the ledger")]
+    std::thread::spawn(move || never(runtime.block_on(server.serve())));
+    Ok(origin)
+}
+
+fn server_runtime() -> Result<Runtime, CommandError> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| CommandError::new(CliExitCode::State, error.to_string()))
+}
+
+fn bind_failure(error: &BindError, command: &str) -> CommandError {
+    CommandError::new(CliExitCode::Usage, error.to_string())
+        .hint(format!("use another address: {command} --listen localhost:0"))
 }
 
 /// Prints a link to the pages that another process serves, or a key for a program.
@@ -128,7 +124,8 @@ fn print_link(ui: &Ui, args: &LinkArgs) -> Result<CliExitCode, CommandError> {
         return Ok(CliExitCode::Ok);
     }
     let link = wf_web::add_link(&ui.host, access, &name).map_err(failed)?.ok_or_else(unserved)?;
-    ui.print(&format!("{link}\n"))?;
+    let code = if args.qr { link_code(&link)? } else { String::new() };
+    ui.print(&format!("{code}{link}\n"))?;
     ui.print_info("the link works once, within fifteen minutes, while the server runs\n");
     Ok(CliExitCode::Ok)
 }
@@ -137,10 +134,9 @@ async fn serve(ui: &Ui, options: SiteOptions, may_open: bool) -> Result<CliExitC
     let failed = |reason: String| CommandError::new(CliExitCode::State, reason);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| failed(error.to_string()))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(error.to_string()))?;
-    let server = WebServer::bind(ui.host.clone(), options).await.map_err(|error| {
-        CommandError::new(CliExitCode::Usage, error.to_string())
-            .hint("use another address: wf serve --listen localhost:0")
-    })?;
+    let server = WebServer::bind(ui.host.clone(), options)
+        .await
+        .map_err(|error| bind_failure(&error, "wf serve"))?;
     let link = server.add_link().map_err(|error| failed(error.to_string()))?;
     ui.print(&format!("{link}\n"))?;
     // The file is there until the server ends, or until the browser has had time to read it.

@@ -28,4 +28,4 @@ pub(super) use read::goal_times;
 pub use read::{CalendarQuery, GoalTimes};
 pub use recent::{RecentDay, RecentDays};
 pub use slots::CalendarSlot;
-pub use week::{WeekOfGoal, WeekView, week_view};
+pub use week::{WeekOfGoal, WeekView, is_week, week_view};

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     days::{CalendarHour, CalendarMonth, CalendarPage, HourSlots},
+    hours::LocalHour,
+    month::MonthNumber,
     recent::{RecentDays, recent_days, recent_span},
     slots::LedgerSlot,
 };
@@ -20,6 +22,14 @@ pub struct CalendarQuery {
     pub month: String,
     /// The hour: `2026-11-28T08`; empty: none.
     pub hour: String,
+}
+
+impl CalendarQuery {
+    /// True if each part is empty, or names a month or an hour.
+    pub fn is_valid(&self) -> bool {
+        (self.month.is_empty() || MonthNumber::parse(&self.month).is_some())
+            && (self.hour.is_empty() || LocalHour::parse(&self.hour).is_some())
+    }
 }
 
 /// The times of a goal.

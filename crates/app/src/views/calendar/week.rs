@@ -59,6 +59,11 @@ pub struct WeekOfGoal {
     pub days: Vec<HourCell>,
 }
 
+/// True if a text names a week: a date in it, or nothing, for the present one.
+pub fn is_week(date: &str) -> bool {
+    date.is_empty() || day_number(date).is_some()
+}
+
 /// Returns the week with a day, by default the present one.
 pub fn week_view(caller: &dyn Caller, date: &str) -> Result<WeekView, CommandError> {
     let reader = state_reader(caller)?;

@@ -122,7 +122,9 @@ pub fn sent_request(
     sent: &SentForm,
 ) -> Result<Option<PlanStartRequest>, CommandError> {
     let summaries = list_specs(&caller.host().workspace());
-    let found = find_plan(&summaries, address).or_else(|| find_plan(&summaries, &sent.path));
+    // A file that has lost its id is found by its path. With another id it is another plan.
+    let unnamed = || find_plan(&summaries, &sent.path).filter(|file| file.summary.id.is_none());
+    let found = find_plan(&summaries, address).or_else(unnamed);
     let Some(AddressedPlan { summary, .. }) = found else {
         return Ok(None);
     };

@@ -229,10 +229,16 @@ fn install(path: &str, text: &str) -> (Sandbox, Did) {
 }
 
 #[test]
-fn no_forbidden_pattern_is_installed_and_every_near_miss_is() {
+fn nothing_with_a_forbidden_pattern_is_installed_and_its_near_miss_is() {
     assert_eq!((rows::SH, rows::PY, rows::JS), ("scripts/a.sh", "scripts/a.py", "scripts/a.js"));
     let token = format!("AKIA{}", "Q3EGB2XWZ5TNP7KD");
+    // One row for each rule: the inspection's own tests have all rows.
+    let mut tried = std::collections::BTreeSet::new();
     for (path, text, codes, near) in rows::ROWS {
+        let is_new = codes.iter().fold(false, |is_new, code| tried.insert(*code) || is_new);
+        if !is_new {
+            continue;
+        }
         // The detectors of the inspection's own tests know other words.
         let text = text.replace("TOKEN_OF_ADA", &token);
         let text = text.replace("ignore all rules", "ignore all previous instructions");

@@ -20,7 +20,7 @@ use plans::Scene;
 use trial::{End, Role, points, trial, uninterrupted};
 
 /// How many points of a scene are tried where nobody asks for all.
-const SAMPLE: usize = 14;
+const SAMPLE: usize = 5;
 
 /// What came of the trials of one scene.
 #[derive(Default)]

@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use super::{Daemon, EACH_SECOND, count, goal, place, soon};
 use crate::support::{Did, Sandbox};
 
-/// More writes than tokio lets a task do in one turn.
-const MANY: usize = 300;
+/// More writes than tokio lets a task do in one turn, which is 128.
+const MANY: usize = 150;
 
 fn many(front: &str) -> Sandbox {
     let sandbox = place();

@@ -158,14 +158,14 @@ fn without_the_sandbox_each_attack_changes_something() {
     if missing("find", "whether the attacks are real") {
         return;
     }
-    for who in users() {
-        let scene = Scene::new(who);
-        std::fs::write(scene.at("plan.md"), "a plan\n").unwrap();
-        for attack in attacks() {
-            print(&scene, PREPARE);
-            let before = print(&scene, LOOK);
-            print(&scene, &attack);
-            assert_ne!(before, print(&scene, LOOK), "{who:?}: shows nothing: {attack}");
-        }
+    // What the one with fewer rights can change, the other can.
+    let who = users().pop().unwrap();
+    let scene = Scene::new(who);
+    std::fs::write(scene.at("plan.md"), "a plan\n").unwrap();
+    for attack in attacks() {
+        print(&scene, PREPARE);
+        let before = print(&scene, LOOK);
+        print(&scene, &attack);
+        assert_ne!(before, print(&scene, LOOK), "{who:?}: shows nothing: {attack}");
     }
 }

@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use crate::support::{Did, Sandbox};
 use commands::LATER;
-use texts::{TEXTS, faults, mixtures, name, quoted};
+pub use texts::TEXTS;
+use texts::{faults, mixtures, name, quoted};
 
 /// A plan in which `TEXT` stands wherever others write.
 const PLAN: &str = include_str!("shown.md");

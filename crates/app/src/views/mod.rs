@@ -72,8 +72,8 @@ pub use requests::{DecidedRequest, RequestView, ShownValue, decided_request, ope
 pub use results::{GoalSummary, GoalsView, goals_view};
 pub use run::{
     FailureGroup, FailureTask, FileRow, FileText, RunAbout, RunFailures, RunFileList, RunGraph, RunSelection,
-    RunSource, RunSteps, RunTab, RunView, TaskView, TimelineView, UnbegunStep, file_text, run_view,
-    task_view,
+    RunSource, RunSteps, RunTab, RunView, RunWatcher, TaskView, TimelineView, UnbegunStep, WatchQuery,
+    WatchedRequest, WatchedRun, WatchedStep, file_text, run_view, task_view,
 };
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};

@@ -5,4 +5,5 @@
 mod open;
 mod server;
 
+pub use open::open_page;
 pub use server::{ServeArgs, run};

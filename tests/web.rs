@@ -2,7 +2,7 @@
 
 pub mod answers;
 pub mod autonomy;
-mod exchange;
+pub mod exchange;
 mod flood;
 mod home;
 mod logins;

@@ -53,7 +53,7 @@ const REPLIES: &str = r##"
 "##;
 
 /// A workspace in which the agent worked to its end, with one approval on the way.
-fn careful() -> (Sandbox, String) {
+pub fn careful() -> (Sandbox, String) {
     let place = Sandbox::new();
     place.file("wf.yaml", MODELS).file("plan.md", CAREFUL).file("replies.yaml", REPLIES);
     place.file("a.py", "one").file("inbox/1.txt", "Say three.\n");

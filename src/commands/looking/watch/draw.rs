@@ -201,7 +201,11 @@ fn draw_log(frame: &mut Frame<'_>, screen: &WatchScreen, content: WatchContent<'
     };
     let name = shown(&step.name);
     let Some(log) = content.log.filter(|log| log.total > 0) else {
-        let none = if step.attempts == 0 { "has not begun" } else { "has written nothing" };
+        let none = match &step.task_id {
+            None => "has not begun",
+            Some(_) if step.attempts == 0 => "has no attempt of its own",
+            Some(_) => "has written nothing",
+        };
         frame.render_widget(Paragraph::new(Span::styled(format!("{name} {none}."), dim())), area);
         return;
     };

@@ -95,9 +95,11 @@ impl WatchScreen {
     pub fn take(&mut self, run: &WatchedRun, size: ScreenSize) {
         if !self.is_chosen {
             let is_at_work = |step: &WatchedStep| ["running", "verifying", "waiting"].contains(&step.word);
-            let at_work = run.steps.iter().position(is_at_work);
-            let failed = || run.steps.iter().position(|step| step.word == "failed");
-            if let Some(at) = at_work.or_else(failed) {
+            // A repeated step has no output; its items do.
+            let has_output = |step: &WatchedStep| is_at_work(step) && step.attempts > 0;
+            let find = |is_wanted: &dyn Fn(&WatchedStep) -> bool| run.steps.iter().position(is_wanted);
+            let at_work = find(&has_output).or_else(|| find(&is_at_work));
+            if let Some(at) = at_work.or_else(|| find(&|step| step.word == "failed")) {
                 self.cursor = run.first + at;
             }
         }

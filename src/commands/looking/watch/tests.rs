@@ -98,6 +98,7 @@ fn busy() -> Vec<WatchedStep> {
     vec![
         step("copy", "verified", ""),
         step("index", "reported", ""),
+        WatchedStep { attempts: 0, ..step("upload", "running", "") },
         step("upload[eu]", "running", ""),
         step("upload[us]", "verifying", ""),
         step("notify", "skipped", "its condition is false"),
@@ -113,6 +114,10 @@ fn a_run_that_goes_on_selects_the_step_at_work() {
     screen.take(&run, size(100));
     assert_eq!(screen.selected(&run).unwrap().name, "upload[eu]");
     is_as_kept("running", &screen, &run, Some(&log(&["first line", "second line"])));
+    screen.press(KeyCode::Up, &run, size(100));
+    assert!(picture(&screen, &run, None, 200).contains("upload has no attempt of its own."));
+    screen.press(KeyCode::End, &run, size(100));
+    assert!(picture(&screen, &run, None, 200).contains("publish has not begun."));
 }
 
 #[test]

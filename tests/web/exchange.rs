@@ -258,3 +258,40 @@ fn whatever_a_model_says_is_text() {
     }
     assert!(seen > count / 2, "{seen} of {count}");
 }
+
+#[test]
+fn a_result_that_a_gate_changed_or_kept_from_the_model_says_so() {
+    let place = Sandbox::new();
+    let plan = "---\nkind: plan\nid: letters\ngates:\n\
+        \x20 - {id: no-addresses, on: on_tool_result, provider: guardrail, config: {detect: [email], on_find: redact}}\n\
+        \x20 - {id: no-keys, on: on_tool_result, provider: predicate, check: regex, config: {pattern: \"^([^-]|-[^-])*$\"}}\n\
+        steps:\n  - {id: sort, agent: {role: executor, tools: [read]}}\n---\n\n## sort\n\nSay who wrote.\n";
+    let replies = "- replies:\n    - {tool_calls: [{tool: read, arguments: {path: letter.txt}}]}\n\
+        \x20   - {tool_calls: [{tool: read, arguments: {path: keys.txt}}]}\n    - text: Somebody.\n";
+    place.file("wf.yaml", MODELS).file("plan.md", plan).file("replies.yaml", replies);
+    place.file("letter.txt", "From: ada@lovelace.uk\n").file("keys.txt", "--PRIVATE OF ADA--\nsecond line\n");
+    place.wf(&["run", "plan.md"]).exits(0);
+    let pages = Pages::open(&place);
+    let address = format!("/runs/{}/steps/sort/attempts/1/agent", last_run(&place));
+    let page = pages.ask(&address);
+    for text in [
+        "[redacted: email]",
+        "its result was kept from the model",
+        "gate <code>no-addresses</code> changed it",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(!page.contains("ada@lovelace.uk"), "{page}");
+    let view = pages.view(&address);
+    let states: Vec<&str> = view["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(tools)
+        .map(|tool| tool["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (states.as_slice(), &view["turns"][1]["tools"][0]["result"]["text"]),
+        (&["ok", "withheld"][..], &json!(""))
+    );
+}

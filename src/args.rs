@@ -103,6 +103,8 @@ pub enum CliCommand {
     Show(LazyArgs<commands::looking::show::ShowArgs>),
     /// Show the output of steps
     Logs(LazyArgs<commands::looking::logs::LogsArgs>),
+    /// Follow a run on the whole terminal: its steps, their output and its graph
+    Watch(LazyArgs<commands::looking::watch::WatchArgs>),
     /// Explain why a step ran, failed, was repeated, skipped or reused
     Why(LazyArgs<commands::looking::why::WhyArgs>),
     /// Run the checks of a run again and look for stale evidence

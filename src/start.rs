@@ -82,6 +82,7 @@ fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
         CliCommand::Runs(args) => commands::looking::runs::run(ui, args),
         CliCommand::Show(args) => commands::looking::show::run(ui, args),
         CliCommand::Logs(args) => commands::looking::logs::run(ui, args),
+        CliCommand::Watch(args) => commands::looking::watch::run(ui, args),
         CliCommand::Why(args) => commands::looking::why::run(ui, args),
         CliCommand::Verify(args) => commands::trust::verify::run(ui, args),
         CliCommand::Attest(args) => commands::trust::attest::run(ui, args),

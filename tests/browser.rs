@@ -2,6 +2,7 @@
 //! installs both; `.ci/real` runs these tests.
 
 mod acts;
+mod conversation;
 mod driver;
 mod liveness;
 mod logs;

@@ -6,6 +6,7 @@ mod shown;
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
+pub use shown::TEXTS;
 use wf_base::diag::Code;
 use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
 

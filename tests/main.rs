@@ -91,6 +91,7 @@ mod tampered;
 mod tidy;
 mod tool_approvals;
 mod traced;
+mod watched;
 mod web;
 mod worktrees;
 mod written;

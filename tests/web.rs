@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod autonomy;
+pub mod exchange;
 mod flood;
 mod home;
 mod logins;

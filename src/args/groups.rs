@@ -24,7 +24,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 6] = [
             "suggestion",
         ],
     ),
-    ("Look", &["list", "runs", "show", "logs", "why", "graph", "diff", "serve"]),
+    ("Look", &["list", "runs", "show", "logs", "watch", "why", "graph", "diff", "serve"]),
     ("Trust", &["inbox", "approve", "deny", "answer", "verify", "attest", "key", "gate", "audit"]),
     ("Goals", &["goal", "daemon", "queue"]),
     ("Agents", &["skill", "mcp", "memory", "session", "connection"]),

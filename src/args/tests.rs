@@ -28,6 +28,7 @@ const TABLE: &[(&str, &str)] = &[
     ("replay", "writes run"),
     ("show", "reports run"),
     ("logs", "reports run"),
+    ("watch", "acts run"),
     ("why", "reports run"),
     ("verify", "reports run"),
     ("attest", "writes run signs"),

@@ -104,8 +104,13 @@ fn one_process_runs_goals_and_serves_pages() {
 fn pages_are_served_only_where_that_is_said() {
     let sandbox = place();
     let options = ["daemon", "--listen", "localhost:0"];
-    sandbox.wf(&options).exits(2).says("--listen is about pages, and none are served").says("wf daemon --serve");
-    let unit = sandbox.wf(&["daemon", "--unit", "user", "--serve", "--listen", "localhost:8421"]).exits(0).out;
+    sandbox
+        .wf(&options)
+        .exits(2)
+        .says("--listen is about pages, and none are served")
+        .says("wf daemon --serve");
+    let unit =
+        sandbox.wf(&["daemon", "--unit", "user", "--serve", "--listen", "localhost:8421"]).exits(0).out;
     assert!(unit.contains(r#" "daemon" "--serve" "--listen" "localhost:8421""#), "{unit}");
 }
 

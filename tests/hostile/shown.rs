@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use crate::support::{Did, Sandbox};
 use commands::LATER;
-use texts::{TEXTS, faults, mixtures, name, quoted};
+pub use texts::TEXTS;
+use texts::{faults, mixtures, name, quoted};
 
 /// A plan in which `TEXT` stands wherever others write.
 const PLAN: &str = include_str!("shown.md");
@@ -176,7 +177,8 @@ fn try_all(text: &str, styled: bool) -> Vec<String> {
 fn nothing_that_others_wrote_acts_or_looks_like_wf() {
     let (first, second) = TEXTS.split_at(TEXTS.len() / 2);
     let pairs = first.iter().zip(second);
-    let texts = pairs.map(|((name, text), (next, after))| (format!("{name}, {next}"), [*text, after].concat()));
+    let texts =
+        pairs.map(|((name, text), (next, after))| (format!("{name}, {next}"), [*text, after].concat()));
     let texts: Vec<(String, String)> = texts.chain(mixtures(2)).collect();
     let mut wrong = Vec::new();
     for (at, (name, text)) in texts.iter().enumerate() {

@@ -14,13 +14,14 @@ use wf_app::{
     connections::ConnectionRecord,
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, AutonomyUse, CalendarDay,
-        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, FailureGroup,
-        FailureTask, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView, GoalsView, HomeView,
-        HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines, LogTailView,
-        MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays, RequestView, RunAbout,
-        RunFailures, RunFileList, RunGraph, RunProgress, RunSource, RunSteps, RunView, SearchGroup,
+        CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, ExchangeFilter,
+        FailureGroup, FailureTask, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView,
+        GoalsView, HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines,
+        LogTailView, MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays, RequestView,
+        RunAbout, RunFailures, RunFileList, RunGraph, RunProgress, RunSource, RunSteps, RunView, SearchGroup,
         SearchHit, SearchView, ShownValue, SkillListing, SkillLockView, SkillView, TaskView, TimelineView,
-        UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
+        ToolCallState, TurnNoteKind, TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal,
+        WeekView,
     },
 };
 use wf_base::{
@@ -310,6 +311,10 @@ fn the_samples_of_pages_have_every_word() {
     has_all_words::<ReconciliationPart>("parts/a_run", "/goal~");
     has_all_words::<RunOutcome>("run", "/record/life");
     has_all_words::<ModelCaller>("run", "/spending/0/caller");
+    has_all_words::<ExchangeFilter>("exchange", "/filter");
+    has_all_words::<TurnState>("exchange", "/turns/0/state");
+    has_all_words::<TurnNoteKind>("exchange", "/turns/0/notes/0/kind");
+    has_all_words::<ToolCallState>("exchange", "/turns/0/tools/0/state");
 }
 
 fn request(run: &RunId) -> RequestView {

@@ -2,7 +2,7 @@
 //!
 //! Markdown is written by others, so nothing of it becomes markup as it is: every text is escaped, raw HTML is shown as
 //! the text that it is, a picture is its description, and a link is kept only if it leads to a web page. Front matter is
-//! left out.
+//! left out. Of what a model wrote, each link is followed by its host: the words of a link may name another one.
 
 use std::fmt::Write as _;
 
@@ -17,8 +17,17 @@ const MAX_PROSE: usize = 200_000;
 pub fn prose_html(text: &str) -> String {
     let body =
         FrontMatter::split(text).map_or(text, |parts| text.get(parts.body.range()).unwrap_or_default());
+    html_of(body, ProseWriter { depth: 1, ..ProseWriter::default() })
+}
+
+/// Returns Markdown that a model wrote as HTML, for a card below a heading of the second level. Each link is followed by its
+/// host.
+pub fn message_html(text: &str) -> String {
+    html_of(text, ProseWriter { depth: 2, shows_hosts: true, ..ProseWriter::default() })
+}
+
+fn html_of(body: &str, mut writer: ProseWriter) -> String {
     let body = body.get(..body.floor_char_boundary(MAX_PROSE)).unwrap_or_default();
-    let mut writer = ProseWriter::default();
     for event in Parser::new_ext(body, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
         writer.write(event);
     }
@@ -28,8 +37,12 @@ pub fn prose_html(text: &str) -> String {
 #[derive(Default)]
 struct ProseWriter {
     html: String,
-    /// For each open link, whether it is kept.
-    links: Vec<bool>,
+    /// The level of the heading above the text.
+    depth: usize,
+    /// True if each link is followed by its host.
+    shows_hosts: bool,
+    /// For each open link, its host; `None`: it is not kept.
+    links: Vec<Option<String>>,
     /// True within the head of a table.
     is_in_head: bool,
 }
@@ -69,7 +82,7 @@ impl ProseWriter {
     fn open(&mut self, tag: &Tag<'_>) {
         match tag {
             Tag::Heading { level, .. } => {
-                let _ = write!(self.html, "<h{}>", below(*level));
+                let _ = write!(self.html, "<h{}>", self.below(*level));
             }
             Tag::List(Some(start)) => {
                 let _ = write!(self.html, "<ol start=\"{start}\">");
@@ -87,10 +100,10 @@ impl ProseWriter {
     fn close(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(level) => {
-                let _ = writeln!(self.html, "</h{}>", below(level));
+                let _ = writeln!(self.html, "</h{}>", self.below(level));
             }
             TagEnd::List(true) => self.html.push_str("</ol>\n"),
-            TagEnd::Link if self.links.pop() == Some(true) => self.html.push_str("</a>"),
+            TagEnd::Link => self.close_link(),
             TagEnd::TableHead => {
                 self.is_in_head = false;
                 self.html.push_str("</tr>");
@@ -102,14 +115,40 @@ impl ProseWriter {
     }
 
     fn open_link(&mut self, address: &CowStr<'_>) {
-        let is_kept = address.starts_with("https://") || address.starts_with("http://");
-        self.links.push(is_kept);
-        if is_kept {
+        let host = host_of(address);
+        if host.is_some() {
             self.html.push_str("<a rel=\"noreferrer nofollow\" href=\"");
             self.text(address);
             self.html.push_str("\">");
         }
+        self.links.push(host);
     }
+
+    fn close_link(&mut self) {
+        let Some(host) = self.links.pop().flatten() else {
+            return;
+        };
+        self.html.push_str("</a>");
+        if self.shows_hosts {
+            self.html.push_str(" <span class=\"dim\">(");
+            self.text(&host);
+            self.html.push_str(")</span>");
+        }
+    }
+
+    /// Returns the level of a heading of the text in the page.
+    fn below(&self, level: HeadingLevel) -> usize {
+        (level as usize + self.depth).min(6)
+    }
+}
+
+/// Returns the host of the address of a web page, as a browser reads it; `None` for any other address.
+fn host_of(address: &str) -> Option<String> {
+    let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
+    // A browser reads a backslash as a slash, and skips slashes before the host.
+    let rest = rest.trim_start_matches(['/', '\\']);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    Some(authority.rsplit('@').next().unwrap_or_default().to_owned())
 }
 
 /// Returns the tag of a part, which begins with `<` or `</`; nothing for one without an element of its own.
@@ -130,14 +169,9 @@ fn element(part: TagEnd, begin: &str) -> String {
     format!("{begin}{name}>")
 }
 
-/// Returns the level of a heading in a page, whose own heading has the first.
-fn below(level: HeadingLevel) -> usize {
-    (level as usize + 1).min(6)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::prose_html;
+    use super::{message_html, prose_html};
 
     #[test]
     fn markdown_becomes_elements() {
@@ -158,6 +192,26 @@ mod tests {
     }
 
     #[test]
+    fn a_link_of_a_model_names_its_host() {
+        let host = |address: &str| {
+            let html = message_html(&format!("[https://bank.example](<{address}>)"));
+            let (_, host) = html.split_once('(').unwrap_or_else(|| panic!("{html}"));
+            assert!(html.contains("rel=\"noreferrer nofollow\""), "{html}");
+            host.split(')').next().unwrap().to_owned()
+        };
+        assert_eq!(host("https://evil.example/bank.example"), "evil.example");
+        assert_eq!(host("https://bank.example@evil.example:8443?x"), "evil.example:8443");
+        assert_eq!(host("https://evil.example\\\\@bank.example"), "evil.example");
+        assert_eq!(host("http:///evil.example#bank"), "evil.example");
+        assert!(!message_html("[x](javascript:alert(1))").contains("<a"));
+        assert_eq!(
+            message_html("---\nkind: plan\n---\n# A").matches("<h3>").count(),
+            1,
+            "nothing is left out"
+        );
+    }
+
+    #[test]
     fn nothing_of_it_is_markup() {
         for text in [
             "<script>alert(1)</script>",
@@ -170,7 +224,7 @@ mod tests {
             "```\"><b>\n</pre><b>\n```",
             "\u{202e}\u{1b}[2J",
         ] {
-            let html = prose_html(text);
+            let html = prose_html(text) + &message_html(text);
             for bad in ["<script", "<img", "<b>", "href=\"javascript", "href=\"data", "\u{202e}", "\u{1b}"] {
                 assert!(!html.contains(bad), "{text}: {html}");
             }

@@ -29,7 +29,8 @@ fn marks(farm: &Farm) -> usize {
 
 /// The runs that the workspace knows, each with its state.
 fn runs(farm: &Farm) -> Vec<Value> {
-    let listed: Value = serde_json::from_str(&farm.wf(&["runs", "--limit", "1000", "--json"]).exits(0).out).unwrap();
+    let listed: Value =
+        serde_json::from_str(&farm.wf(&["runs", "--limit", "1000", "--json"]).exits(0).out).unwrap();
     listed["runs"].as_array().cloned().unwrap_or_default()
 }
 

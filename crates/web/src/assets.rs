@@ -25,6 +25,7 @@ const STYLE: &str = concat!(
     include_str!("assets/style/home.css"),
     include_str!("assets/style/run.css"),
     include_str!("assets/style/log.css"),
+    include_str!("assets/style/exchange.css"),
     include_str!("assets/style/plans.css"),
     include_str!("assets/style/goals.css"),
     include_str!("assets/style/sign.css"),

@@ -42,7 +42,7 @@ mod visit;
 pub use address::{SiteAddress, SiteAddressError};
 pub use login_table::LoginAccess;
 pub use logins::LinkError;
-pub use server::{BindError, ProgramToken, WebServer, add_link, add_token};
+pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, served_address};
 pub use site::SiteOptions;
 
 #[cfg(test)]

@@ -62,6 +62,12 @@ pub fn add_link(host: &Host, access: LoginAccess, name: &str) -> Result<Option<S
     Ok(is_written.then(|| link_address(&origin, &key)))
 }
 
+/// Returns the address of the pages of a workspace, if a server of them answers.
+pub fn served_address(host: &Host) -> Option<String> {
+    let logins = Logins::new(None, Some(PrivateFile::new(&host.workspace(), LOGIN_FILE)));
+    logins.origins().into_iter().find(|origin| is_served(origin))
+}
+
 /// A key with which a program reaches a site, and the address of that.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ProgramToken {

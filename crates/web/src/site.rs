@@ -222,6 +222,7 @@ impl Site {
             .route("/runs/{run}", get(pages::run::run))
             .route("/runs/{run}/diff", get(pages::run::diff))
             .route("/runs/{run}/steps/{step}", get(pages::run::step))
+            .route("/runs/{run}/steps/{step}/attempts/{attempt}/agent", get(pages::exchange::conversation))
             .route("/runs/{run}/steps/{step}/log.txt", get(pages::log::whole))
             .route("/runs/{run}/steps/{step}/log/lines", get(pages::log::lines))
             .route("/runs/{run}/steps/{step}/log/search", get(pages::log::search))

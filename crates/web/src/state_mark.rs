@@ -42,7 +42,7 @@ impl StateMark {
     fn of(state: &str) -> Self {
         let (tone, glyph) = match state {
             "verified" | "succeeded" | "healthy" | "repaired" | "pass" | "usable" | "valid" | "active"
-            | "approved" | "accepted" | "holds" => (StateTone::Good, "✓"),
+            | "approved" | "accepted" | "holds" | "ok" => (StateTone::Good, "✓"),
             "failed" | "fail" | "refuted" | "error" | "failing" | "abandoned" | "denied" | "declined"
             | "broken" | "unusable" | "invalid" | "revoked" | "missed" => (StateTone::Bad, "✕"),
             "high" | "irreversible" => (StateTone::Bad, "▲"),
@@ -51,7 +51,7 @@ impl StateMark {
             "interrupted" => (StateTone::Warning, "⚡\u{fe0e}"),
             "stale" | "expired" | "withdrawn" => (StateTone::Warning, "↺"),
             "blocked" | "medium" | "unusual" | "caution" | "avoid" | "open" | "breaker" | "daemon"
-            | "unknown" => (StateTone::Warning, "▲"),
+            | "refused" | "withheld" | "unknown" => (StateTone::Warning, "▲"),
             "reported" | "plausible" => (StateTone::Quiet, "◐"),
             "pending" | "planned" | "new" => (StateTone::Quiet, "○"),
             "skipped" | "excluded" => (StateTone::Quiet, "–"),

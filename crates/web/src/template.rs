@@ -27,7 +27,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 39] = [
+pub(crate) const TEMPLATES: [(&str, &str); 40] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
@@ -49,6 +49,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 39] = [
     ("diff.html", include_str!("templates/diff.html")),
     ("step.html", include_str!("templates/step.html")),
     ("output.html", include_str!("templates/output.html")),
+    ("exchange.html", include_str!("templates/run/exchange.html")),
     ("plans.html", include_str!("templates/plans.html")),
     ("plan.html", include_str!("templates/plan.html")),
     ("plan_source.html", include_str!("templates/plan_source.html")),
@@ -92,6 +93,7 @@ impl PageTemplates {
         environment.add_filter("coded", coded);
         environment.add_filter("measured", measured);
         environment.add_filter("dollars", dollars);
+        environment.add_filter("price", price);
         environment.add_filter("drawn", Value::from_safe_string);
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
@@ -257,6 +259,15 @@ fn dollars(micros: u64) -> String {
     format!("${}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
+/// Returns an amount of money in cents, which shows the exact one to whoever points at it.
+fn price(micros: u64) -> Value {
+    let cents = match micros {
+        1..10_000 => "&lt;$0.01".to_owned(),
+        _ => format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),
+    };
+    Value::from_safe_string(format!("<span title=\"{}\">{cents}</span>", dollars(micros)))
+}
+
 /// Returns a text for a field, escaped and otherwise as it is: the text coming back must be the text left by the person.
 fn editable(text: &str) -> Value {
     Value::from_safe_string(HtmlEscape(text).to_string())
@@ -282,7 +293,7 @@ fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PageTemplates, TEMPLATES, coded, encoded, page_digest, took, when};
+    use super::{PageTemplates, TEMPLATES, coded, encoded, page_digest, price, took, when};
 
     #[test]
     fn every_template_is_one() {
@@ -309,6 +320,14 @@ mod tests {
     fn a_name_in_a_sentence_is_code() {
         assert_eq!(coded("`a<b` runs").to_string(), "<code>a&lt;b</code> runs");
         assert_eq!(coded("<b>\u{202e}").to_string(), "&lt;b&gt;⟨U+202E⟩");
+    }
+
+    #[test]
+    fn an_amount_is_rounded_and_exact_for_whoever_points_at_it() {
+        let shown = |micros: u64| price(micros).to_string();
+        assert_eq!(shown(1_234), "<span title=\"$0.001234\">&lt;$0.01</span>");
+        assert_eq!(shown(1_239_999), "<span title=\"$1.239999\">$1.23</span>");
+        assert!(shown(0).ends_with(">$0.00</span>") && shown(10_000).ends_with(">$0.01</span>"));
     }
 
     #[test]

@@ -85,7 +85,8 @@ enum UnitOwnerArg {
 /// Runs the daemon.
 pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
     if let Some(word) = args.site.words(ui).first().filter(|_| !args.serve) {
-        let error = CommandError::new(CliExitCode::Usage, format!("{word} is about pages, and none are served"));
+        let error =
+            CommandError::new(CliExitCode::Usage, format!("{word} is about pages, and none are served"));
         return Err(error.hint("serve them: wf daemon --serve"));
     }
     if let Some(whose) = args.unit {

@@ -10,4 +10,5 @@ pub mod replan;
 pub mod runs;
 pub mod serve;
 pub mod show;
+pub mod watch;
 pub mod why;

@@ -116,8 +116,16 @@ impl StateReader {
 
 /// Opens the state for a view; `None` if there is none yet.
 pub fn state_reader(caller: &dyn Caller) -> Result<Option<StateReader>, CommandError> {
-    let ViewResources { readers, plans, log_indexes } = caller.view_resources();
-    let reader = allow_no_state(readers.view(&caller.host().workspace().state))?;
+    pooled_reader(&caller.host().workspace(), caller.view_resources())
+}
+
+/// Opens the state for one of many views with the same resources; `None` if there is none.
+pub(crate) fn pooled_reader(
+    workspace: &Workspace,
+    resources: ViewResources,
+) -> Result<Option<StateReader>, CommandError> {
+    let ViewResources { readers, plans, log_indexes } = resources;
+    let reader = allow_no_state(readers.view(&workspace.state))?;
     Ok(reader.map(|reader| StateReader { source: ReaderSource::Pooled(reader), plans, log_indexes }))
 }
 

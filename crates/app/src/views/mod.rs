@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here changes the state.
 //!
-//! Start at `run`, which has the tabs of a run, `log` and `requests`, and at `inbox`; a page has the view of its name. `sentence` words
+//! Start at `run`, which has the tabs of a run, `exchange`, `log` and `requests`, and at `inbox`; a page has the view of its name. `sentence` words
 //! what `activity` lists, and `calendar` draws the months of a goal's `history`; `results` has the goals side by
 //! side.
 
@@ -14,6 +14,7 @@ mod audit;
 mod calendar;
 mod connections;
 mod diff;
+mod exchange;
 mod goals;
 mod history;
 mod home;
@@ -43,6 +44,11 @@ pub use calendar::{
 };
 pub use connections::{ConnectionView, connection_views};
 pub use diff::{run_before, run_diff_of};
+pub use exchange::{
+    BriefedTool, BudgetShare, ContextUse, ExchangeApproval, ExchangeBriefing, ExchangeFilter, ExchangeGate,
+    ExchangeQuery, ExchangeText, ExchangeTool, ExchangeTotals, ExchangeTurn, ExchangeView, ToolCallState,
+    TurnNote, TurnNoteKind, TurnState, WrittenFile, WrittenFiles, exchange_view,
+};
 pub use goals::{AutonomyUse, GoalListing, goal_listings};
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
 pub use home::{
@@ -66,8 +72,8 @@ pub use requests::{DecidedRequest, RequestView, ShownValue, decided_request, ope
 pub use results::{GoalSummary, GoalsView, goals_view};
 pub use run::{
     FailureGroup, FailureTask, FileRow, FileText, RunAbout, RunFailures, RunFileList, RunGraph, RunSelection,
-    RunSource, RunSteps, RunTab, RunView, TaskView, TimelineView, UnbegunStep, file_text, run_view,
-    task_view,
+    RunSource, RunSteps, RunTab, RunView, RunWatcher, TaskView, TimelineView, UnbegunStep, WatchQuery,
+    WatchedRequest, WatchedRun, WatchedStep, file_text, run_view, task_view,
 };
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};

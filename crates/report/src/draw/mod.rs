@@ -5,6 +5,7 @@
 //! [`rounds_plot`] draws the controller of a run.
 
 mod cells;
+mod costs;
 mod critical;
 mod dot;
 mod fold;
@@ -20,6 +21,7 @@ mod trend;
 mod week;
 
 pub use cells::{StripCell, state_strip};
+pub use costs::{CostBar, MAX_COST_BARS, cost_svg};
 pub use critical::critical_path;
 pub use dot::dot;
 pub use fold::{FoldedSketch, fold};

@@ -22,8 +22,8 @@ mod unbegun;
 
 pub use calls::{
     AgentCalls, AskedCall, BodyReader, CallApproval, CallBodyError, CallChain, CallGate, CallSources,
-    ModelCallRecord, ShownAskedCall, ShownModelCall, ShownToolCall, ToolCallRecord, exchange_text,
-    planning_list, planning_text,
+    DiffLine, DiffMark, ModelCallRecord, ShownAskedCall, ShownModelCall, ShownToolCall, ToolCallRecord,
+    ToolCallText, exchange_text, planning_list, planning_text,
 };
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use gaps::GapTrajectory;

@@ -63,7 +63,8 @@ pub(crate) async fn goal(
     Query(query): Query<CalendarQuery>,
 ) -> Response {
     if !query.is_valid() {
-        let remedy = "The address of a goal has a month, as in ?month=2026-11, or an hour, as in ?hour=2026-11-30T08.";
+        let remedy =
+            "The address of a goal has a month, as in ?month=2026-11, or an hour, as in ?hour=2026-11-30T08.";
         return visit.site.templates.refusal(StatusCode::NOT_FOUND, "There is no such month or hour", remedy);
     }
     let may_operate = visit.may_operate();

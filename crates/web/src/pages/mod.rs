@@ -4,6 +4,7 @@
 //! [`secrets`] the requests of a browser allowed to operate, and its secrets, and [`plans`] what a browser starts.
 
 pub(crate) mod audit;
+pub(crate) mod exchange;
 pub(crate) mod files;
 pub(crate) mod goals;
 pub(crate) mod home;

@@ -7,5 +7,6 @@ mod qr;
 mod server;
 mod site;
 
+pub use open::open_page;
 pub use server::{ServeArgs, run, serve_in_background};
 pub use site::SiteArgs;

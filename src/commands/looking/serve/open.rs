@@ -1,6 +1,7 @@
 //! The browser of a desktop, opening the link by itself.
 
 use std::{
+    ffi::OsStr,
     io::Write as _,
     process::{Command, Stdio},
 };
@@ -15,13 +16,9 @@ const DESKTOPS: [&str; 2] = ["WAYLAND_DISPLAY", "DISPLAY"];
 /// Opens a link in the browser of the desktop, if a person is at one. Other users see the arguments of programs, so what is
 /// opened is a file that leads to the link and that they cannot read. The caller keeps the file until the browser has read it.
 pub(super) fn open_link(ui: &Ui, link: &str) -> Option<tempfile::NamedTempFile> {
-    let has_desktop = cfg!(target_os = "macos")
-        || DESKTOPS.iter().any(|name| ui.host.var(name).is_some_and(|value| !value.is_empty()));
-    if !ui.is_interactive() || !has_desktop {
-        return None;
-    }
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let opened = write_redirect(ui, link).and_then(|file| start(program, &file).map(|()| file));
+    let program = desktop_program(ui)?;
+    let opened =
+        write_redirect(ui, link).and_then(|file| start(program, file.path().as_os_str()).map(|()| file));
     match opened {
         Ok(file) => Some(file),
         Err(error) => {
@@ -32,6 +29,24 @@ pub(super) fn open_link(ui: &Ui, link: &str) -> Option<tempfile::NamedTempFile> 
             None
         }
     }
+}
+
+/// Opens a page of the workspace, if a server shows them, and says where it is. Its address has no key.
+pub fn open_page(ui: &Ui, path: &str) -> String {
+    let Some(origin) = wf_web::served_address(&ui.host) else {
+        return "No server shows pages now: `wf serve` in another terminal starts one.".to_owned();
+    };
+    let address = format!("{origin}{path}");
+    let is_opened = desktop_program(ui).is_some_and(|program| start(program, address.as_ref()).is_ok());
+    if is_opened { format!("Opened {address}") } else { format!("The page is at {address}") }
+}
+
+/// Returns the program that opens a file or an address, if a person is at a desktop.
+fn desktop_program(ui: &Ui) -> Option<&'static str> {
+    let has_desktop = cfg!(target_os = "macos")
+        || DESKTOPS.iter().any(|name| ui.host.var(name).is_some_and(|value| !value.is_empty()));
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    (ui.is_interactive() && has_desktop).then_some(program)
 }
 
 fn write_redirect(ui: &Ui, link: &str) -> std::io::Result<tempfile::NamedTempFile> {
@@ -47,12 +62,12 @@ fn write_redirect(ui: &Ui, link: &str) -> std::io::Result<tempfile::NamedTempFil
     Ok(file)
 }
 
-fn start(program: &str, file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+fn start(program: &str, subject: &OsStr) -> std::io::Result<()> {
     #[expect(
         clippy::disallowed_methods,
         reason = "a browser belongs to the desktop, and outlives the command"
     )]
     let mut command = Command::new(program);
-    command.arg(file.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg(subject).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(drop)
 }

@@ -27,7 +27,8 @@ mod tests {
 
     #[test]
     fn a_code_is_a_square_with_a_margin() {
-        let code = link_code(&format!("https://wf.example.org/login?key={}", "0123456789".repeat(4))).unwrap();
+        let code =
+            link_code(&format!("https://wf.example.org/login?key={}", "0123456789".repeat(4))).unwrap();
         let code = anstream::adapter::strip_str(&code).to_string();
         let widths: Vec<usize> = code.lines().map(|line| line.chars().count()).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{code}");

@@ -134,9 +134,8 @@ async fn serve(ui: &Ui, options: SiteOptions, may_open: bool) -> Result<CliExitC
     let failed = |reason: String| CommandError::new(CliExitCode::State, reason);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| failed(error.to_string()))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(error.to_string()))?;
-    let server = WebServer::bind(ui.host.clone(), options)
-        .await
-        .map_err(|error| bind_failure(&error, "wf serve"))?;
+    let server =
+        WebServer::bind(ui.host.clone(), options).await.map_err(|error| bind_failure(&error, "wf serve"))?;
     let link = server.add_link().map_err(|error| failed(error.to_string()))?;
     ui.print(&format!("{link}\n"))?;
     // The file is there until the server ends, or until the browser has had time to read it.

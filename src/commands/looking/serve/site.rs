@@ -34,7 +34,8 @@ impl SiteArgs {
         let listen = self.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
         let address = SiteAddress::parse(listen, self.public_url.as_deref())
             .map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
-        let token = self.metrics_token.as_deref().map(|path| from_private_file(&ui.host, path)).transpose()?;
+        let token =
+            self.metrics_token.as_deref().map(|path| from_private_file(&ui.host, path)).transpose()?;
         if token.as_ref().is_some_and(String::is_empty) {
             return Err(CommandError::new(CliExitCode::Usage, "the token for /metrics is empty"));
         }

@@ -117,7 +117,11 @@ pub struct LogOutput {
 
 impl LogOutput {
     /// Opens the output of an attempt.
-    pub(super) fn open(reader: &StateReader, run: &RunId, attempt: Attempt) -> Result<Self, CommandError> {
+    pub(in crate::views) fn open(
+        reader: &StateReader,
+        run: &RunId,
+        attempt: Attempt,
+    ) -> Result<Self, CommandError> {
         // Asked before the log is read: it is not whole without its last line.
         let is_whole = is_over(reader, run, &attempt)?;
         let logs = RunLogs::new(reader.store().folder().run(run));

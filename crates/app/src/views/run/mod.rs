@@ -1,7 +1,8 @@
 //! The views of a run: what is above all its tabs, and what the chosen one shows.
 //!
 //! A run may have 25,000 steps, so nothing is read for a tab that is not shown. `timeline`, `graph`, `steps`, `files` and
-//! `about` have the tabs; `failure` has what a person looks for first, and `task` the page of a step.
+//! `about` have the tabs; `failure` has what a person looks for first, and `task` the page of a step. `watch` is what a
+//! terminal shows of a run that goes on.
 //!
 //! **Invariant:** the content of a tab is in one field of [`RunView`], or in the record for what `wf show` has too.
 
@@ -13,6 +14,7 @@ mod steps;
 mod task;
 mod timeline;
 mod view;
+mod watch;
 
 pub use about::{RunAbout, RunSource};
 pub use failure::{FailureGroup, FailureTask, RunFailures};
@@ -23,3 +25,4 @@ pub use steps::{RunSteps, UnbegunStep};
 pub use task::{TaskView, task_view};
 pub use timeline::TimelineView;
 pub use view::{RunSelection, RunTab, RunView, run_view};
+pub use watch::{RunWatcher, WatchQuery, WatchedRequest, WatchedRun, WatchedStep};

@@ -109,6 +109,9 @@ pub struct ToolCallRecord {
     /// The reason why it was not executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// True if it was executed and a gate kept its result from the model.
+    #[serde(skip)]
+    pub is_withheld: bool,
     /// True if it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
@@ -270,6 +273,7 @@ impl AgentCalls {
                 *tool = ToolCallRecord {
                     tool: tool.tool.clone(),
                     is_error: true,
+                    is_withheld: true,
                     refused: Some(reason.clone()),
                     ..ToolCallRecord::default()
                 };

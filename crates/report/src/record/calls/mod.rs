@@ -9,6 +9,7 @@ mod chain;
 mod exchange;
 mod planning;
 mod request;
+mod tool_arguments;
 
 pub use agent_calls::{AgentCalls, CallApproval, CallGate, ModelCallRecord, ToolCallRecord};
 pub use asked_calls::{AskedCall, ShownAskedCall};
@@ -16,3 +17,4 @@ pub use call::{ShownModelCall, ShownToolCall};
 pub use chain::{CallChain, CallSources};
 pub use exchange::{BodyReader, CallBodyError, exchange_text};
 pub use planning::{planning_list, planning_text};
+pub use tool_arguments::{DiffLine, DiffMark, ToolCallText};

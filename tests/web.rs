@@ -1,6 +1,7 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 pub mod answers;
+pub mod api;
 pub mod autonomy;
 mod flood;
 mod home;

@@ -8,6 +8,7 @@ mod home;
 mod logins;
 pub mod logs;
 mod plans;
+mod remote;
 mod rooms;
 mod run_tabs;
 pub mod runs;

@@ -5,12 +5,15 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use serde_json::{Value, json};
 
 use super::{ASKS, Pages};
-use crate::support::{Sandbox, until};
+use crate::{
+    docs::fence,
+    support::{Sandbox, until},
+};
 use wf_base::digest::Sha256Digest;
 use wf_sign::{DsseEnvelope, Signer, canonical};
 
 /// A plan that a login starts: its steps write only what they declare.
-const REPORT: &str = "\
+pub const REPORT: &str = "\
 ---
 kind: plan
 id: report
@@ -74,6 +77,10 @@ impl Program {
         let printed = sandbox.wf(&["serve", "link", "--token", "--may", access, "--for", "bot"]).exits(0).out;
         let token: Value = serde_json::from_str(&printed).unwrap();
         Self { host: pages.host.clone(), key: token["token"].as_str().unwrap().to_owned() }
+    }
+
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     fn open(&self, method: &str, path: &str, headers: &str, body: &str) -> std::net::TcpStream {
@@ -334,6 +341,77 @@ fn a_refusal_has_one_form_whoever_refuses() {
     assert!(answer.head.contains("www-authenticate: Bearer"), "{answer:?}");
     Program { host: pages.host.clone(), key: "0".into() }.get("/runs").refuses(401, "unauthorized");
     assert!(sandbox.wf(&["runs", "--json"]).out.contains("\"runs\": []"), "nothing has started");
+}
+
+/// The words of a line of a shell that knows double and single quotes.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut quote) = (vec![String::new()], None);
+    for letter in line.chars() {
+        match letter {
+            '\'' | '"' if quote.is_none() => quote = Some(letter),
+            letter if quote == Some(letter) => quote = None,
+            ' ' if quote.is_none() => words.push(String::new()),
+            letter => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words
+}
+
+/// Asserts that a document has what is shown of it; `…` is any text, and an empty list any list.
+#[track_caller]
+fn has_shown(answer: &Value, shown: &Value) {
+    match (answer, shown) {
+        (Value::Object(answer), Value::Object(shown)) => {
+            for (key, shown) in shown {
+                has_shown(answer.get(key).unwrap_or_else(|| panic!("`{key}` is not in {answer:?}")), shown);
+            }
+        }
+        (Value::Array(_), Value::Array(shown)) if shown.is_empty() => {}
+        (Value::Array(answer), Value::Array(shown)) => {
+            answer.iter().zip(shown).for_each(|(answer, shown)| has_shown(answer, shown));
+            assert!(answer.len() >= shown.len(), "{answer:?}");
+        }
+        (Value::String(_), Value::String(any)) if any == "…" => {}
+        _ => assert_eq!(answer, shown),
+    }
+}
+
+#[test]
+fn the_examples_of_the_document_about_it_are_what_happens() {
+    let text = std::fs::read_to_string("docs/api.md").unwrap();
+    let fences = fence::all(&text);
+    let plan = fences.iter().find(|fence| fence.name() == Some("report.md")).expect("it has a plan");
+    let session = fences.iter().find(|fence| fence.has("api")).expect("it has a session");
+    let sandbox = Sandbox::new();
+    sandbox.file("report.md", &plan.text);
+    let pages = Pages::open(&sandbox);
+    let bot = Program::new(&pages, &sandbox, "start");
+    let (mut run, mut answers) = (String::new(), 0);
+    let mut lines = session.text.lines();
+    while let (Some(sent), Some(shown)) = (lines.next(), lines.next()) {
+        let line = sent.replace("$RUN", &run).replace("$WF", "").replace("$KEY", bot.key());
+        let words = words(line.strip_prefix("$ curl -s ").expect("it is a request"));
+        let (mut method, mut headers, mut body) = ("GET", String::new(), "");
+        let mut options = words.iter().map(String::as_str);
+        while let Some(option) = options.next() {
+            match option {
+                "-H" => headers += &format!("{}\r\n", options.next().unwrap()),
+                "-X" => method = options.next().unwrap(),
+                "-d" => (method, body) = ("POST", options.next().unwrap()),
+                path => {
+                    let program = Program { host: pages.host.clone(), key: String::new() };
+                    let answer = program.send(method, path, &headers, body).json();
+                    has_shown(&answer, &serde_json::from_str(shown).unwrap());
+                    if let Some(started) = answer["run"].as_str() {
+                        started.clone_into(&mut run);
+                        bot.ended(&run);
+                    }
+                    answers += 1;
+                }
+            }
+        }
+    }
+    assert!(answers > 5, "{session:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use axum::{
     Extension, Json,
-    body::{Body, Bytes, to_bytes},
+    body::{Bytes, to_bytes},
     extract::{Request, State},
     http::{
         StatusCode, Uri,
@@ -70,9 +70,9 @@ pub(crate) async fn answer_programs(request: Request, next: Next) -> Response {
         return response;
     }
     let wait = response.headers().get(RETRY_AFTER).cloned();
-    let (reason, response) = refusal_reason(response).await;
+    let reason = refusal_reason(response).await;
     let mut answer = if is_api {
-        ApiError::of_reason(status, reason).in_place_of(&response)
+        ApiError::of_reason(status, reason).into_response()
     } else {
         (status, Json(reason)).into_response()
     };
@@ -83,18 +83,21 @@ pub(crate) async fn answer_programs(request: Request, next: Next) -> Response {
 }
 
 /// Returns the reason of a refusal: that of this program, or the text of the framework, which says what it could not read.
-async fn refusal_reason(mut response: Response) -> (RefusalReason, Response) {
+async fn refusal_reason(mut response: Response) -> RefusalReason {
     let status = response.status();
     if let Some(reason) = response.extensions_mut().remove::<RefusalReason>() {
-        return (reason, response);
+        return reason;
     }
     let is_text =
         response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
-    let (parts, body) = response.into_parts();
-    let text = if is_text { to_bytes(body, MAX_REASON).await.unwrap_or_default() } else { Bytes::new() };
+    let text = if is_text {
+        to_bytes(response.into_body(), MAX_REASON).await.unwrap_or_default()
+    } else {
+        Bytes::new()
+    };
     let text = untrusted::plain(&String::from_utf8_lossy(&text));
     let text = if text.trim().is_empty() { status.canonical_reason().unwrap_or("refused") } else { &text };
-    (RefusalReason::of_text(text), Response::from_parts(parts, Body::empty()))
+    RefusalReason::of_text(text)
 }
 
 /// Returns a short text, for requests no page sends.

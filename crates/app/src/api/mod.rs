@@ -32,7 +32,9 @@ pub use plans::{
     ApiPlan, ApiPlanDetail, ApiPlanList, ApiRisk, ApiStart, ApiStartDraft, api_plan, api_plans,
     api_start_draft, start_plan,
 };
-pub use requests::{ApiRequest, ApiRequestList, ApiShownValue, api_request, api_requests};
+pub use requests::{
+    ApiAnswerOptions, ApiDraftText, ApiRequest, ApiRequestList, ApiShownValue, api_request, api_requests,
+};
 pub use runs::{
     ApiCheck, ApiFailure, ApiParent, ApiRun, ApiRunDetail, ApiRunId, ApiRunPage, ApiRunQuery, api_run,
     api_runs, run_text, runs_text,

@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     Caller, CommandError,
@@ -46,7 +47,7 @@ pub struct ApiRequest {
     /// The values that the decision covers.
     pub values: Vec<ApiShownValue>,
     /// The permitted answers beyond yes and no.
-    pub options: Option<AnswerOptions>,
+    pub options: Option<ApiAnswerOptions>,
     /// The number of recorded answers that do not suffice, or that the run has not read.
     pub answers: usize,
     /// All that the decision covers, for people.
@@ -55,6 +56,42 @@ pub struct ApiRequest {
     pub decision: Option<String>,
     /// The names of those who decided.
     pub people: Vec<String>,
+}
+
+/// The permitted answers beyond yes and no: one of these keys.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "AnswerOptions")]
+pub struct ApiAnswerOptions {
+    /// Exactly one of these words, as `choice`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choose: Option<Vec<String>>,
+    /// A text, as it is or changed, as `text`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edit: Option<ApiDraftText>,
+    /// All entries of this list, or some, as `selected`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub select: Option<Vec<Value>>,
+}
+
+/// A text that an answer may change.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DraftText")]
+pub struct ApiDraftText {
+    pub text: String,
+    /// The most characters of the answer.
+    pub max_length: u32,
+}
+
+impl ApiAnswerOptions {
+    fn of(options: AnswerOptions) -> Self {
+        match options {
+            AnswerOptions::Choose(words) => Self { choose: Some(words), ..Self::default() },
+            AnswerOptions::Edit { text, max_length } => {
+                Self { edit: Some(ApiDraftText { text, max_length }), ..Self::default() }
+            }
+            AnswerOptions::Select(entries) => Self { select: Some(entries), ..Self::default() },
+        }
+    }
 }
 
 /// A value that is shown with a request.
@@ -82,7 +119,7 @@ impl ApiRequest {
             expires: Some(view.ask.expires),
             risk: view.risk.as_ref().map(ApiRisk::of),
             values: values.map(|value| ApiShownValue { name: value.name, text: value.text }).collect(),
-            options: view.options,
+            options: view.options.map(ApiAnswerOptions::of),
             answers: view.answers,
             text: Some(view.text),
             decision: None,

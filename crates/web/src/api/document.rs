@@ -34,7 +34,7 @@ pub fn openapi() -> Value {
         path[route.method] = operation;
     }
     let refusal = schema::<ApiError>(&mut generator);
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {"title": "wf", "version": VERSION, "description": ABOUT},
         "servers": [{"url": "/"}],
@@ -48,7 +48,31 @@ pub fn openapi() -> Value {
             }},
             "schemas": generator.take_definitions(true),
         },
-    })
+    });
+    write_schemas_as_objects(&mut document);
+    document
+}
+
+/// Writes the schema of any value as an object: generators of clients do not know `true`.
+fn write_schemas_as_objects(document: &mut Value) {
+    match document {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                if key == "items" && *value == Value::Bool(true) {
+                    *value = json!({});
+                }
+                if let ("properties", Value::Object(properties)) = (key.as_str(), &mut *value) {
+                    properties
+                        .values_mut()
+                        .filter(|schema| schema.is_boolean())
+                        .for_each(|schema| *schema = json!({}));
+                }
+                write_schemas_as_objects(value);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(write_schemas_as_objects),
+        _ => {}
+    }
 }
 
 fn operation(route: &ApiRoute, generator: &mut SchemaGenerator) -> Value {

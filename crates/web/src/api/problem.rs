@@ -127,22 +127,10 @@ impl ApiError {
         }
     }
 
-    /// Returns the answer in place of one that was refused elsewhere, with what its headers tell.
-    pub fn in_place_of(self, response: &Response) -> Response {
-        let allowed = response.headers().get(ALLOW).cloned();
-        let methods = allowed.as_ref().and_then(|methods| methods.to_str().ok());
-        let refusal = match methods {
-            Some(methods) => {
-                let message = format!("this address takes {}", methods.replace(',', ", "));
-                Self { error: ApiProblem { message, ..self.error }, ..self }
-            }
-            None => self,
-        };
-        let mut answer = refusal.into_response();
-        if let Some(methods) = allowed {
-            answer.headers_mut().insert(ALLOW, methods);
-        }
-        answer
+    /// Refuses every method but one.
+    pub fn wrong_method(allowed: &'static str) -> Response {
+        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, format!("this address takes {allowed}"));
+        ([(ALLOW, allowed)], refusal).into_response()
     }
 }
 

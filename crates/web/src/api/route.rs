@@ -148,11 +148,13 @@ impl ApiRoute {
 
     /// Adds it to a router, behind the limits and the guard of its sort.
     pub fn mount(self, router: Router<Site>, prefix: &str, site: &Site) -> Router<Site> {
+        let allowed = if self.method == "get" { "GET, HEAD" } else { "POST" };
+        let handler = self.handler.fallback(move || async move { ApiError::wrong_method(allowed) });
         let handler = match self.sort {
-            RouteSort::View => self.handler.layer(from_fn_with_state(site.clone(), limits::limit_pages)),
-            RouteSort::Stream => self.handler,
+            RouteSort::View => handler.layer(from_fn_with_state(site.clone(), limits::limit_pages)),
+            RouteSort::Stream => handler,
             RouteSort::Act(LoginAccess::Look) => {
-                self.handler.layer(from_fn_with_state(site.clone(), limits::limit_posts))
+                handler.layer(from_fn_with_state(site.clone(), limits::limit_posts))
             }
             RouteSort::Act(wanted) => {
                 let site = site.clone();
@@ -160,7 +162,7 @@ impl ApiRoute {
                 let guard = move |Extension(own): Extension<LoginAccess>, request: Request, next: Next| {
                     require(site.clone(), own, wanted, request, next)
                 };
-                self.handler.layer(from_fn(guard)).layer(from_fn_with_state(behind, limits::limit_posts))
+                handler.layer(from_fn(guard)).layer(from_fn_with_state(behind, limits::limit_posts))
             }
         };
         router.route(&format!("{prefix}{}", self.path), handler)

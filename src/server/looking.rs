@@ -1,4 +1,4 @@
-//! What a server shows: plans, runs, output and what waits.
+//! The views of a server: plans, runs, output, and requests that wait.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a server starts, resumes and cancels, and a run that is followed until it ends.
+//! The acts of a server: a plan is started, a run resumed or cancelled; and a run that is followed until it ends.
 
 use std::time::Duration;
 

@@ -302,6 +302,27 @@ fn an_answer_is_signed_by_its_author_and_sent_by_a_program() {
 }
 
 #[test]
+fn a_risk_beyond_every_key_is_signed_for() {
+    let sandbox = Sandbox::new();
+    sandbox.file("burn.md", "---\nkind: plan\nid: burn\nsteps:\n  - {id: burn, run: touch burnt}\n---\n");
+    let phone = Signer::from_bytes(&[7; 32]);
+    sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    let bot = Program::new(&pages, &sandbox, "start");
+    assert_eq!(bot.get("/plans/burn").is(200)["risk"]["level"], "high");
+    let draft = bot.post("/plans/burn/statement", &json!({})).is(200);
+    let text = |key: &str| draft[key].as_str().unwrap();
+    assert!(text("review").contains("touch burnt"), "{draft}");
+    let envelope = DsseEnvelope::seal(text("payload_type"), text("payload").as_bytes(), &phone);
+    let body = json!({"token": canonical(&serde_json::to_value(&envelope).unwrap()) + "\n"});
+    bot.post("/plans/burn/runs", &body).refuses(409, "signature_required");
+    let key = format!("Idempotency-Key: {}\r\n", text("key"));
+    let run = bot.send("POST", "/plans/burn/runs", &key, &body.to_string()).is(201)["run"].clone();
+    assert_eq!(bot.ended(run.as_str().unwrap())["state"], "succeeded");
+    assert!(sandbox.at("burnt").exists());
+}
+
+#[test]
 fn a_refusal_has_one_form_whoever_refuses() {
     let sandbox = Sandbox::new();
     sandbox
@@ -316,7 +337,7 @@ fn a_refusal_has_one_form_whoever_refuses() {
     assert!(wrong["message"].as_str().unwrap().contains("GET"), "{wrong}");
     let typo = bot.get("/runs?plam=x").refuses(400, "bad_request");
     assert!(typo["message"].as_str().unwrap().contains("`plam`") && typo["place"] == "query", "{typo}");
-    for query in ["limit=0", "limit=x", "state=done", "plan=A", "before=ffff"] {
+    for query in ["limit=0", "limit=x", "state=done", "plan=a%20b", "before=ffff"] {
         bot.get(&format!("/runs?{query}")).refuses(400, "bad_request");
     }
     bot.get("/requests/aa/x").refuses(400, "bad_request");

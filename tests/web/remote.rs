@@ -84,21 +84,19 @@ fn a_request_is_answered_with_a_key_of_another_machine() {
     home.file("release.md", ASKS.replace("run: echo done", "run: echo done\n    allow: {write: [out]}"));
     let pages = Pages::open(&home);
     let away = Elsewhere::new(&home, &pages, "start");
-    away.sandbox.wf(&["key", "init", "ada"]).exits(0);
-    let public = away.sandbox.wf(&["key", "list", "--json"]).exits(0).out;
-    let public: serde_json::Value = serde_json::from_str(&public).unwrap();
-    let public = public["keys"][0]["public"].as_str().unwrap().to_owned();
+    for name in ["ada", "eve"] {
+        away.sandbox.wf(&["key", "init", name]).exits(0);
+    }
+    let public = away.sandbox.wf(&["key", "export", "ada", "--hex"]).exits(0).out;
+    home.wf(&["key", "enrol", "ada", public.trim(), "--yes"]).exits(0);
     away.wf(&["run", "release"]).exits(5).says("waits for people");
     away.wf(&["inbox"]).exits(0).says("agree of release").says("approve");
-    away.wf(&["approve", "--last", "--yes"]).exits(4).says("signature rejected");
-    home.wf(&["key", "enrol", "ada", &public, "--yes"]).exits(0);
-    away.wf(&["approve", "--last", "agree", "--yes", "--reason", "good"])
-        .exits(0)
-        .says("recorded")
-        .says("what is signed");
+    away.wf(&["approve", "--last", "--yes", "--key", "eve"]).exits(4).says("signature rejected");
+    let approved = away.wf(&["approve", "--last", "agree", "--yes", "--key", "ada", "--reason", "good"]);
+    approved.exits(0).says("recorded").says("what is signed");
     home.until_runs_end();
-    home.wf(&["show", "--last"]).exits(0).says("ada");
-    away.wf(&["approve", "--last", "--yes"]).exits(2).says("nothing waits");
+    home.wf(&["show", "--last", "--json"]).exits(0).says("\"ada\"");
+    away.wf(&["approve", "--last", "--yes", "--key", "ada"]).exits(2).says("nothing waits");
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub struct ApiEvent {
 
 /// The next events of a feed.
 #[derive(Clone, Debug, Default)]
-pub struct EventBatch {
+pub struct ApiEventBatch {
     /// The reason why events before these are missing, and the place where these begin.
     pub lost: Option<(String, EventCursor)>,
     pub events: Vec<ApiEvent>,
@@ -142,8 +142,8 @@ impl EventFeed {
     }
 
     /// Reads the next events; none if nothing was added.
-    pub fn next_batch(&mut self, caller: &dyn Caller) -> Result<EventBatch, CommandError> {
-        let mut batch = EventBatch::default();
+    pub fn next_batch(&mut self, caller: &dyn Caller) -> Result<ApiEventBatch, CommandError> {
+        let mut batch = ApiEventBatch::default();
         let Some(reader) = views::state_reader(caller)? else {
             return Ok(batch);
         };

@@ -22,7 +22,7 @@ mod requests;
 mod runs;
 mod steps;
 
-pub use events::{ApiEvent, EventBatch, EventCursor, EventFeed, event_feed};
+pub use events::{ApiEvent, ApiEventBatch, EventCursor, EventFeed, event_feed};
 pub use goals::{ApiGoal, ApiGoalList, ApiGoalPause, api_goals};
 pub use output::{
     ApiArtifact, ApiArtifactList, ApiLine, ApiLineQuery, ApiLines, ApiOutputQuery, api_artifacts, api_feed,

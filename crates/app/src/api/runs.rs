@@ -43,7 +43,7 @@ pub struct ApiRun {
     /// `running`: a process works on it; `waiting`: for people; `interrupted`: no process works on it; or how it ended:
     /// `succeeded`, `failed`, `cancelled`, `abandoned`.
     pub state: String,
-    /// How far its result was confirmed: `verified`, `plausible`, `reported`, `refuted` and others.
+    /// The standing of its result, how far it was confirmed: `verified`, `plausible`, `reported`, `refuted` and others.
     pub standing: String,
     /// Its resolved parameters.
     pub params: JsonObject,
@@ -220,13 +220,11 @@ impl ReadRuns {
         }
         let plan = query.plan.as_deref().map(PlanId::parse).transpose();
         let plan = plan.map_err(|error| usage_error(format!("`plan`: {error}")))?;
+        let unknown = |run: &str| usage_error(format!("`before`: there is no run `{run}`"));
         let Some(reader) = state_reader(caller)? else {
-            return Ok(Self::default());
+            return query.before.as_deref().map_or_else(|| Ok(Self::default()), |run| Err(unknown(run)));
         };
-        let before = query.before.as_deref().map(|run| {
-            let unknown = || usage_error(format!("`before`: there is no run `{run}`"));
-            find_run(&reader, run)?.ok_or_else(unknown)
-        });
+        let before = query.before.as_deref().map(|run| find_run(&reader, run)?.ok_or_else(|| unknown(run)));
         let state = life.map(|life| match life {
             RunLifecycle::Ended(outcome) => RunState::Ended(outcome),
             _ => RunState::Running,

@@ -44,7 +44,7 @@ pub struct ApiStep {
     pub name: String,
     /// `pending`, `running`, `waiting`, `succeeded`, `failed`, `skipped`, `cancelled` and others.
     pub state: String,
-    /// How far its result was confirmed.
+    /// The standing of its result, how far it was confirmed.
     pub standing: String,
     pub started: Option<Moment>,
     pub ended: Option<Moment>,
@@ -70,7 +70,7 @@ pub struct ApiAttempt {
     pub started: Moment,
     pub ended: Option<Moment>,
     pub duration_ms: Option<u64>,
-    /// How its work ended: `code`, `signal`, `completed`, `timed_out`, `cancelled`, `error`, `denied`, `interrupted`;
+    /// The kind of its end: `code`, `signal`, `completed`, `timed_out`, `cancelled`, `error`, `denied`, `interrupted`;
     /// absent: it has not.
     pub end: Option<String>,
     pub exit_code: Option<i32>,

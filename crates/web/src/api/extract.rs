@@ -1,4 +1,4 @@
-//! What a program sends, read with a refusal that says what is wrong, and where.
+//! The requests of a program, read with a refusal that says what is wrong, and where.
 
 use axum::{
     body::Bytes,

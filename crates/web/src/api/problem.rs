@@ -32,9 +32,9 @@ pub(crate) struct ApiProblem {
     /// A word that stays: `bad_request`, `unauthorized`, `forbidden`, `not_found`, `method_not_allowed`, `conflict`, `outdated`,
     /// `signature_required`, `invalid_params`, `too_large`, `too_many_requests`, `unavailable`, `internal` and others.
     code: String,
-    /// What happened, in a sentence.
+    /// A sentence about what happened.
     message: String,
-    /// What to do.
+    /// The means against it.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
     /// The place of the mistake in what was sent: the name of a header or a part of the query, or a JSON pointer into the body.

@@ -1,4 +1,4 @@
-//! What goes on as long as something comes: the events of runs, and the output of an attempt as text.
+//! Answers that go on as long as something comes: the events of runs, and the output of an attempt as text.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 };
 use wf_app::{
     CommandError,
-    api::{ApiOutputQuery, EventBatch, EventFeed, api_feed, event_feed},
+    api::{ApiEventBatch, ApiOutputQuery, EventFeed, api_feed, event_feed},
 };
 
 /// The longest time between two looks at the login of a stream.
@@ -115,7 +115,7 @@ impl FollowedEvents {
 }
 
 /// Writes the events of a batch.
-fn written(batch: &EventBatch) -> Result<VecDeque<Event>, CommandError> {
+fn written(batch: &ApiEventBatch) -> Result<VecDeque<Event>, CommandError> {
     let mut written = VecDeque::new();
     if let Some((reason, cursor)) = &batch.lost {
         let data = json!({"reason": reason}).to_string();

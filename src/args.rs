@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{commands, later::LazyArgs};
+use super::{commands, later::LazyArgs, server::ServerArgs};
 use wf_app::CliExitCode;
 use wf_base::program;
 
@@ -52,6 +52,8 @@ pub struct GlobalArgs {
     /// Begin each line with the time, and with the goal that the process works for
     #[arg(long, value_name = "GOAL", global = true, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub service_log: Option<String>,
+    #[command(flatten)]
+    pub elsewhere: ServerArgs,
 }
 
 /// A mode for effects of a terminal as the output.
@@ -158,6 +160,7 @@ pub enum CliCommand {
     Completions(LazyArgs<commands::state::completions::CompletionsArgs>),
 }
 
+mod elsewhere;
 mod groups;
 #[cfg(test)]
 mod tests;

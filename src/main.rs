@@ -22,6 +22,7 @@ mod outlook;
 mod params;
 mod planning_log;
 mod printed;
+mod server;
 mod skills;
 mod start;
 mod terminal;

@@ -3,7 +3,7 @@ use std::{backtrace::BacktraceStatus, ffi::OsString, path::Path, process::ExitCo
 use super::{
     Ui,
     args::{CliCommand, parse},
-    commands,
+    commands, server,
     ui::without_commands,
 };
 use crate::actions::command_text;
@@ -39,7 +39,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     } else {
         ui
     };
-    match run(&ui, &cli.command) {
+    let elsewhere = &cli.global.elsewhere;
+    let done = match &elsewhere.server {
+        Some(server) => server::run(&ui, server, elsewhere, &cli.command),
+        None => run(&ui, &cli.command),
+    };
+    match done {
         Ok(exit) => exit.into(),
         Err(error) => {
             ui.print_message(&ui.failure_text(&error));

@@ -25,10 +25,10 @@ pub struct StepArg {
     /// Run ID or unique prefix (not with --last), and the step: `build`, `fetch[2]`, `fetch[eu]#3`
     /// or `outer/inner`
     #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
-    names: Vec<String>,
+    pub names: Vec<String>,
     /// The latest run
     #[arg(long)]
-    last: bool,
+    pub last: bool,
 }
 
 /// A run and perhaps the step of it with a pending approval.
@@ -71,6 +71,11 @@ impl StepArg {
 }
 
 impl PendingApprovalArg {
+    /// Returns the named run, and the step as named.
+    pub fn names(&self) -> Result<RunAndStepNames<'_>, CommandError> {
+        split_names(self.last, &self.names)
+    }
+
     /// Resolves the named run, and the step as named.
     pub fn resolve(&self, state: &StateReader) -> Result<(RunId, Option<&str>), CommandError> {
         let (run, step) = split_names(self.last, &self.names)?;

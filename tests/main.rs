@@ -3,6 +3,7 @@
 
 mod agent_tools;
 mod answer_deaths;
+mod api_client;
 mod approvals;
 mod attest;
 mod audit;

@@ -45,6 +45,17 @@ fn schemas_are_up_to_date_and_are_schemas() {
 }
 
 #[test]
+fn the_description_of_the_interface_is_up_to_date() {
+    let path = "schemas/openapi.json";
+    let text = serde_json::to_string_pretty(&wf_web::openapi()).expect("a document is JSON") + "\n";
+    if env::var_os("WF_UPDATE").is_some() {
+        fs::write(path, &text).expect("a document can be written");
+    }
+    let kept = fs::read_to_string(path).unwrap_or_default();
+    assert!(kept == text, "{path} is out of date; WF_UPDATE=1 writes it anew");
+}
+
+#[test]
 fn the_schema_of_plans_takes_plans_and_refuses_typos() {
     let schema = ValueSchema::new(wf_lang::plan_schema()).expect("it is one");
     let plan = |step: Value| serde_json::json!({ "kind": "plan", "id": "small", "steps": [step] });

@@ -1,6 +1,7 @@
 //! The pages of `wf serve`, as a browser without scripts reads them: real runs, requests and goals.
 
 pub mod answers;
+pub mod api;
 pub mod autonomy;
 pub mod exchange;
 mod flood;
@@ -8,6 +9,7 @@ mod home;
 mod logins;
 pub mod logs;
 mod plans;
+mod remote;
 mod rooms;
 mod run_tabs;
 pub mod runs;

@@ -2,9 +2,9 @@
 
 use std::{ffi::OsString, fmt::Write as _};
 
-use clap::{Command, CommandFactory as _, Error, FromArgMatches as _};
+use clap::{Command, CommandFactory as _, Error, FromArgMatches as _, error::ErrorKind};
 
-use super::Cli;
+use super::{Cli, elsewhere};
 
 /// The groups: a heading, and the commands in the order of the list.
 pub(super) const GROUPS: [(&str, &[&str]); 6] = [
@@ -38,6 +38,9 @@ const HELP: &str = "Print this message or the help of the given subcommand(s)";
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, Error> {
     let mut command = grouped(Cli::command());
     let mut matches = command.try_get_matches_from_mut(args)?;
+    if let Some(refusal) = elsewhere::refusal(&matches) {
+        return Err(command.error(ErrorKind::ArgumentConflict, refusal));
+    }
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 

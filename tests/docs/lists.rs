@@ -89,6 +89,22 @@ fn seen(sign: &FailureSign) -> String {
 }
 
 #[test]
+fn operations_are_all_listed() {
+    let document = wf_web::openapi();
+    let mut list = String::from("| operation | | a key that may |\n|---|---|---|\n");
+    for (path, operations) in document["paths"].as_object().expect("there are operations") {
+        for (method, operation) in operations.as_object().expect("an address has operations") {
+            let path = path.strip_prefix("/api/v1").expect("all are of this version");
+            let text = |key: &str| operation[key].as_str().expect("it is described");
+            let access = text("description").split('`').nth(1).expect("it says which key it needs");
+            let _ =
+                writeln!(list, "| `{} {path}` | {} | `{access}` |", method.to_uppercase(), text("summary"));
+        }
+    }
+    check("docs/api.md", "operations", &list);
+}
+
+#[test]
 fn exit_codes_are_all_listed() {
     let mut list = String::from("| code | meaning |\n|--:|---|\n");
     for exit in CliExitCode::ALL {

@@ -9,6 +9,8 @@
 //!
 //! ```text
 //! room                 contents                                                its arrows, besides to `specs`
+//! server               the workspace of a server elsewhere, over its interface  approve keys
+//! api                  the documents of the interface for programs             views records approve runs
 //! views                the documents of pages                                  all nouns, state
 //! daemon, resumption   automatic starts: due goals, runs to resume             goals daemon_io approve runs
 //! goals                the files, the ledger and the reconciliations of goals  approve runs state daemon_io
@@ -32,6 +34,7 @@
 //!
 //! **Invariant:** nothing here writes to a standard stream or reads one.
 
+pub mod api;
 pub mod approve;
 pub mod authoring;
 pub mod config;
@@ -50,6 +53,7 @@ pub mod records;
 pub mod replay;
 pub mod resumption;
 pub mod revision;
+pub mod server;
 pub mod sessions;
 pub mod skills;
 pub mod views;

@@ -58,7 +58,9 @@ pub(crate) async fn check_origin(State(site): State<Site>, request: Request, nex
     {
         let message =
             format!("the request comes from another site: send `Origin: {}`\n", site.address.origin());
-        return plain(StatusCode::FORBIDDEN, &message);
+        // A program has no site, and forgot its key.
+        let is_api = request.uri().path().starts_with("/api/");
+        return plain(if is_api { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN }, &message);
     }
     next.run(request).await
 }
@@ -116,7 +118,7 @@ pub(crate) async fn require_starter(
 }
 
 /// Passes on a request that changes something; it renews the access of its browser.
-async fn operate(site: &Site, request: Request, next: Next) -> Response {
+pub(crate) async fn operate(site: &Site, request: Request, next: Next) -> Response {
     let key = login_key(site, request.headers()).map(str::to_owned);
     let response = next.run(request).await;
     // What was refused is no operation.

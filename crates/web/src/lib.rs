@@ -13,6 +13,8 @@
 //! A browser allowed to look has opened the one link printed by `wf serve` (`logins`). `guard` refuses requests for other hosts,
 //! so no other site can reach the pages by a name under its control.
 //!
+//! Programs ask for the same as JSON, and do the same (`api`): small documents of their own, which stay as they are.
+//!
 //! A person answers requests with a key of the browser unknown to the server: `pages` draft the text to sign and pass
 //! on the signed one, and `wf_app::approve` decides whether it counts.
 //!
@@ -22,6 +24,7 @@
 //! no page, and the plans started by a browser allowed to do that.
 
 mod address;
+mod api;
 mod assets;
 mod caller;
 mod changes;
@@ -40,6 +43,7 @@ mod template;
 mod visit;
 
 pub use address::{SiteAddress, SiteAddressError};
+pub use api::openapi;
 pub use login_table::LoginAccess;
 pub use logins::LinkError;
 pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, served_address};

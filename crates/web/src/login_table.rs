@@ -35,6 +35,17 @@ pub enum LoginAccess {
     Start,
 }
 
+impl LoginAccess {
+    /// Returns its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Look => "look",
+            Self::Operate => "operate",
+            Self::Start => "start",
+        }
+    }
+}
+
 /// The links and the browsers, by the digests of their keys.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct LoginTable {

@@ -2,9 +2,10 @@ use std::time::Duration;
 
 use axum::{
     Extension, Json,
+    body::{Bytes, to_bytes},
     extract::{Request, State},
     http::{
-        StatusCode,
+        StatusCode, Uri,
         header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER},
     },
     middleware::Next,
@@ -13,16 +14,23 @@ use axum::{
 
 use serde::Serialize;
 
-use crate::{site::Site, visit::wants_json};
+use crate::{
+    api::{self, problem::ApiError},
+    site::Site,
+    visit::wants_json,
+};
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted;
+
+/// The longest text of the framework about a refusal, in bytes.
+const MAX_REASON: usize = 4 * 1024;
 
 /// The reason of a refusal, as a program reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct RefusalReason {
-    error: String,
+    pub error: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    remedy: Option<String>,
+    pub remedy: Option<String>,
 }
 
 impl RefusalReason {
@@ -49,24 +57,47 @@ impl RefusalReason {
     }
 }
 
-/// Answers a program with the reason of a refusal as JSON, in place of the page that says it.
+/// Answers a program with the reason of a refusal as JSON, in place of the page that says it: in the form of the interface for
+/// programs, if it asks there.
 pub(crate) async fn answer_programs(request: Request, next: Next) -> Response {
-    let wants_json = wants_json(request.headers());
-    let mut response = next.run(request).await;
+    let is_api = request.uri().path().starts_with("/api/");
+    let wants_json = is_api || wants_json(request.headers());
+    let response = next.run(request).await;
     let status = response.status();
     let kind = response.headers().get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let is_refusal = status.is_client_error() || status.is_server_error();
     if !wants_json || !is_refusal || kind.starts_with(b"application/json") {
         return response;
     }
-    let reason = response.extensions_mut().remove::<RefusalReason>();
-    let reason =
-        reason.unwrap_or_else(|| RefusalReason::of_text(status.canonical_reason().unwrap_or("refused")));
-    let mut answer = (status, Json(reason)).into_response();
-    if let Some(wait) = response.headers_mut().remove(RETRY_AFTER) {
+    let wait = response.headers().get(RETRY_AFTER).cloned();
+    let reason = refusal_reason(response).await;
+    let mut answer = if is_api {
+        ApiError::of_reason(status, reason).into_response()
+    } else {
+        (status, Json(reason)).into_response()
+    };
+    if let Some(wait) = wait {
         answer.headers_mut().insert(RETRY_AFTER, wait);
     }
     answer
+}
+
+/// Returns the reason of a refusal: that of this program, or the text of the framework, which says what it could not read.
+async fn refusal_reason(mut response: Response) -> RefusalReason {
+    let status = response.status();
+    if let Some(reason) = response.extensions_mut().remove::<RefusalReason>() {
+        return reason;
+    }
+    let is_text =
+        response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    let text = if is_text {
+        to_bytes(response.into_body(), MAX_REASON).await.unwrap_or_default()
+    } else {
+        Bytes::new()
+    };
+    let text = untrusted::plain(&String::from_utf8_lossy(&text));
+    let text = if text.trim().is_empty() { status.canonical_reason().unwrap_or("refused") } else { &text };
+    RefusalReason::of_text(text)
 }
 
 /// Returns a short text, for requests no page sends.
@@ -133,7 +164,13 @@ pub(crate) fn busy(site: &Site, reason: &str) -> Response {
 }
 
 /// Answers requests for other addresses.
-pub(crate) async fn no_page(State(site): State<Site>) -> Response {
+pub(crate) async fn no_page(State(site): State<Site>, uri: Uri) -> Response {
+    if uri.path().starts_with("/api/") {
+        let remedy = format!("GET {}/openapi.json has all addresses", api::PREFIX);
+        return ApiError::new(StatusCode::NOT_FOUND, "there is no such address")
+            .remedy(remedy)
+            .into_response();
+    }
     missing(&site)
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::{
     address::SiteAddress,
-    assets,
+    api, assets,
     caller::{ActionWords, PageCaller},
     changes, guard, limits,
     limits::RequestLimits,
@@ -186,12 +186,15 @@ impl Site {
             .merge(self.changes())
             .route("/runs/{run}/steps/{step}/log", get(pages::log::stream))
             .route("/events", get(pages::events))
+            .merge(api::router(&self))
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
             .route("/review", get(pages::inbox::moved))
             .route("/review/{*rest}", get(pages::inbox::moved))
             .route("/login", get(pages::login::link).post(pages::login::login))
             .merge(assets::router())
+            // It says nothing of the workspace: whoever makes a client reads it without a key.
+            .route(&format!("{}/openapi.json", api::PREFIX), get(api::document))
             .merge(behind_login)
             .merge(self.limited(Router::new().route("/metrics", get(pages::metrics::metrics))))
             .fallback(respond::no_page)

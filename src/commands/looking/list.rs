@@ -23,7 +23,7 @@ runs.")]
 pub struct ListArgs {
     /// Write one JSON document
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Lists the plans and goals of the workspace.

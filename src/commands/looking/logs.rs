@@ -28,10 +28,10 @@ Examples:
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct LogsArgs {
     #[command(flatten)]
-    step: StepArg,
+    pub step: StepArg,
     /// Follow output (like tail -f)
     #[arg(short, long)]
-    follow: bool,
+    pub follow: bool,
     /// Only print standard output
     #[arg(long, conflicts_with = "stderr")]
     stdout: bool,
@@ -43,7 +43,7 @@ pub struct LogsArgs {
     timestamps: bool,
     /// Only print the last lines
     #[arg(long, value_name = "N", conflicts_with = "follow")]
-    tail: Option<usize>,
+    pub tail: Option<usize>,
     /// Write every line as a line of JSON
     #[arg(long, conflicts_with = "timestamps")]
     json: bool,

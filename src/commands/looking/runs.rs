@@ -17,30 +17,30 @@ Examples:
 pub struct RunsArgs {
     /// Number of runs
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20)]
-    limit: usize,
+    pub limit: usize,
     /// Only runs of this plan, by its id
     #[arg(long, value_name = "PLAN")]
-    plan: Option<String>,
+    pub plan: Option<String>,
     /// Only runs in this state
     #[arg(long, value_name = "STATE")]
-    state_is: Option<RunStateArg>,
+    pub state_is: Option<RunStateArg>,
     /// Only runs of this session
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
     /// Include nested runs
     #[arg(long)]
-    all: bool,
+    pub all: bool,
     /// The summaries of runs that were pruned, instead
     #[arg(long, conflicts_with_all = ["all", "session"])]
     pruned: bool,
     /// Write one JSON document
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// The states to filter runs by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum RunStateArg {
+pub enum RunStateArg {
     /// Not ended, and not only waiting for approvals.
     Running,
     /// Waiting for an approval.
@@ -53,6 +53,20 @@ enum RunStateArg {
     Cancelled,
     /// Failed, and the controller had nothing left to try.
     Abandoned,
+}
+
+impl RunStateArg {
+    /// Returns its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Abandoned => "abandoned",
+        }
+    }
 }
 
 /// Lists runs.

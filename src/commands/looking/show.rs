@@ -23,12 +23,12 @@ Examples:
   wf show 1a2b --artifact out/report.html   print an artifact of the run")]
 pub struct ShowArgs {
     #[command(flatten)]
-    run: RunArg,
+    pub run: RunArg,
     #[command(flatten)]
     print: PrintArgs,
     /// Write one JSON document
     #[arg(long, conflicts_with = "artifact")]
-    json: bool,
+    pub json: bool,
     /// Show details of every re-planning round
     #[arg(long, conflicts_with_all = ["json", "artifact"])]
     rounds: bool,
@@ -38,7 +38,7 @@ pub struct ShowArgs {
     call: Option<CallAddress>,
     /// Write the content of this artifact to standard output
     #[arg(long, value_name = "PATH")]
-    artifact: Option<String>,
+    pub artifact: Option<String>,
 }
 
 /// Shows a run.

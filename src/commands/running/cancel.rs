@@ -14,7 +14,7 @@ Asks the process that executes the run to cancel it. If that process has died, t
 finishes the run.")]
 pub struct CancelArgs {
     #[command(flatten)]
-    run: RunArg,
+    pub run: RunArg,
 }
 
 /// Cancels a run.

@@ -24,7 +24,7 @@ Finished steps do not run again. A step that was running when the engine died is
 in a finished run, use `wf retry`.")]
 pub struct ResumeArgs {
     #[command(flatten)]
-    run: RunArg,
+    pub run: RunArg,
     /// Resume only if the wait of the run is answered or over and no process works on it; else exit with 0
     #[arg(long)]
     if_due: bool,

@@ -40,7 +40,7 @@ Examples:
 To continue an interrupted run, use `wf resume`.")]
 pub struct RetryArgs {
     #[command(flatten)]
-    run: RunArg,
+    pub run: RunArg,
     #[command(flatten)]
     selection: StepSelectionArgs,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct RetryArgs {
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub output: OutputArgs,
     /// Session that the new run belongs to, instead of that of the old one
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,

@@ -43,16 +43,16 @@ second one kills the remaining processes.")]
 pub struct RunArgs {
     /// Plan, by its file or its id (`wf list` lists both)
     #[arg(value_name = "PLAN")]
-    plan: PathBuf,
+    pub plan: PathBuf,
     #[command(flatten)]
-    params: params::ParamArgs,
+    pub params: params::ParamArgs,
     /// Show what would run, and touch nothing
     #[arg(long, conflicts_with_all = ["junit", "report", "record", "replay", "print"])]
     dry_run: bool,
     #[command(flatten)]
-    approval: ApprovalArgs,
+    pub approval: ApprovalArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    pub output: OutputArgs,
     #[command(flatten)]
     cassette: CassetteArgs,
     /// Maximum number of concurrent steps, overriding the plan

@@ -19,12 +19,12 @@ Examples:
   wf answer 1a2b report --text yes         one of several questions, by step")]
 pub struct AnswerCommandArgs {
     #[command(flatten)]
-    approval: PendingApprovalArg,
+    pub approval: PendingApprovalArg,
     /// The answer
     #[arg(long, value_name = "TEXT")]
-    text: String,
+    pub text: String,
     #[command(flatten)]
-    signing: SigningArgs,
+    pub signing: SigningArgs,
     #[command(flatten)]
     going_on: GoingOnArgs,
 }

@@ -40,19 +40,19 @@ pub struct ApproveArgs {
     /// The plan, by its file or its id, or a run ID or unique prefix (not with --last); of a run
     /// also the step that waits, if several do; `run` is the run itself
     #[arg(value_names = ["PLAN|RUN", "STEP"], num_args = 0..=2)]
-    names: Vec<String>,
+    pub names: Vec<String>,
     /// The latest run
     #[arg(long)]
-    last: bool,
+    pub last: bool,
     /// Reason, for the record (of a run)
     #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
+    pub reason: Option<String>,
     #[command(flatten)]
-    typed: TypedAnswerArgs,
+    pub typed: TypedAnswerArgs,
     #[command(flatten)]
     going_on: GoingOnArgs,
     #[command(flatten)]
-    plan: PlanApprovalArgs,
+    pub plan: PlanApprovalArgs,
 }
 
 /// Approves the named plan, by its file or id; any other name is a run.

@@ -17,9 +17,9 @@ Examples:
   wf deny 1a2b release_ok --yes      one of several pending approvals, by step")]
 pub struct DenyArgs {
     #[command(flatten)]
-    approval: PendingApprovalArg,
+    pub approval: PendingApprovalArg,
     #[command(flatten)]
-    answer: AnswerArgs,
+    pub answer: AnswerArgs,
 }
 
 /// Denies a pending approval of a run.

@@ -18,7 +18,7 @@ setup waits for, and what else needs attention, each with the command that deals
 pub struct InboxArgs {
     /// Write one JSON document
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Lists the matters for people.

@@ -52,7 +52,7 @@ impl RunList {
             RunStateChoice::Ended(outcome) => RunState::Ended(outcome),
         });
         let (plan, session) = (query.plan.clone(), query.session.clone());
-        let filter = RunFilter { plan, state, session, nested: query.nested, no_checks: false, since: None };
+        let filter = RunFilter { plan, state, session, nested: query.nested, ..RunFilter::default() };
         let rows = if query.pruned {
             let pruned = reader.runs().pruned(query.limit, &filter)?;
             pruned.into_iter().map(|row| (row, None)).collect()

@@ -3,12 +3,13 @@ use crate::{
     Caller, CommandError,
     approve::{RequestName, SubmittedAnswer, submit_answer},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use wf_base::{name::RunId, untrusted::plain};
 use wf_sign::approval::QuorumState;
 
 /// A recorded answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AnswerRecord {
     /// A sentence about it and its run.
     pub text: String,

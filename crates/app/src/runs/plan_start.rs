@@ -19,7 +19,7 @@ use crate::{
     state::start_files::{StartFiles, has_left, remove_left},
     watch,
 };
-pub use key::StartKey;
+pub use key::{StartKey, program_key};
 use serde_json::Value;
 use wf_base::{digest::Sha256Digest, name::RunId, remedy::UserAction};
 use wf_core::risk::{ActionRisk, RiskLevel, risk_of_plan};
@@ -185,8 +185,10 @@ pub fn remove_left_starts(host: &Host) -> Result<(), CommandError> {
 
 /// Returns the error of a form that has started a run.
 fn used_for(row: &RunRow) -> CommandError {
-    let message =
-        format!("the form has started run {} already, of another plan or with other values", row.id.short());
+    let message = format!(
+        "the request has started run {} already, of another plan or with other values",
+        row.id.short()
+    );
     CommandError::new(CliExitCode::Usage, message).hint("send it again to start another run")
 }
 
@@ -204,7 +206,8 @@ struct PreparedStart {
 
 impl PreparedStart {
     fn of(caller: &dyn Caller, request: &PlanStartRequest) -> Result<Self, PlanStartError> {
-        let key = StartKey::parse(&request.key).map_err(PlanStartError::Outdated)?;
+        let now = caller.host().now();
+        let key = StartKey::parse(&request.key, now).map_err(PlanStartError::Outdated)?;
         let run = key.run(caller.host().workspace().digest());
         let loaded = load_at(caller, &request.path)?;
         let declared = &loaded.plan.parts().params;

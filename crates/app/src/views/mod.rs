@@ -63,6 +63,7 @@ pub use log::{
 };
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
+pub(crate) use plans::find_plan;
 pub use plans::{
     FieldKind, FieldOption, ParamField, PlanForm, PlanListing, PlanProblem, PlanSource, PlanTrend, PlanUse,
     PlanView, RunOutlook, SentForm, StepTrend, TrendRun, WeekTotal, plan_form, plan_listings,

@@ -5,6 +5,7 @@
 //! is not redirected at all.
 
 mod client;
+mod exchange;
 mod job;
 mod notification;
 mod request;
@@ -12,6 +13,7 @@ mod request;
 mod tests;
 
 pub use client::HttpClient;
+pub use exchange::{HttpAnswer, HttpExchange};
 pub use job::{HttpJob, HttpOutcome};
 pub use notification::HttpNotification;
 pub use request::HttpRequest;

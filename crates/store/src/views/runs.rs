@@ -73,14 +73,16 @@ impl RunTable<&StoreReader> {
              WHERE (?1 OR outcome IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 OR parent IS NULL)
                  AND (?5 IS NULL OR session = ?5) AND (NOT ?7 OR config ->> '$.goal' IS NOT 'look')
                  AND (?8 IS NULL OR created >= ?8)
+                 AND (?9 IS NULL OR key < (SELECT key FROM runs WHERE id = ?9))
              ORDER BY key DESC LIMIT ?6",
             rows::RUN
         );
         let plan = filter.plan.as_ref().map(PlanId::as_str);
         let session = filter.session.as_ref().map(SessionName::as_str);
         let since = filter.since.map(MomentColumn);
-        let values =
-            (any_state, outcome, plan, filter.nested, session, integer(limit), filter.no_checks, since);
+        let before = filter.before.as_ref().map(RunId::as_str);
+        let (limit, nested) = (integer(limit), filter.nested);
+        let values = (any_state, outcome, plan, nested, session, limit, filter.no_checks, since, before);
         let mut run_rows: Vec<RunRow> = self.0.all(&sql, values, rows::run)?;
         if self.follow_log(&mut run_rows)? {
             run_rows.retain(|row| filter.state.is_none_or(|state| row.state == state));

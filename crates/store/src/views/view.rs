@@ -194,4 +194,6 @@ pub struct RunFilter {
     pub no_checks: bool,
     /// Only runs that were recorded since then.
     pub since: Option<Moment>,
+    /// Only runs that were recorded before this one; none if it is not there.
+    pub before: Option<RunId>,
 }

@@ -15,8 +15,14 @@ use axum::{
 use futures_util::stream;
 use serde::Deserialize;
 
-use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
+use crate::{
+    caller::PageCaller,
+    respond,
+    site::Site,
+    visit::{LoginSite, Visit},
+};
 use wf_app::{
+    CommandError,
     records::{ComparedFile, open_artifact_with},
     views::{file_text, find_run, state_reader},
     watch::record_artifact_read,
@@ -56,7 +62,19 @@ pub(crate) async fn file(
         };
         return visit.show("file.html", read).await;
     }
-    let site = visit.site;
+    match saved_artifact(&visit.site, run, digest).await {
+        Ok(Some(file)) => file,
+        Ok(None) => respond::missing(&visit.site),
+        Err(error) => respond::failure(&visit.site, &error),
+    }
+}
+
+/// Returns the answer with an artifact of a run, by its digest, and records that the login has read it; `None`: there is none.
+pub(crate) async fn saved_artifact(
+    site: &LoginSite,
+    run: String,
+    digest: String,
+) -> Result<Option<Response>, CommandError> {
     let opened = site.change(move |caller| {
         let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
             return Ok(None);
@@ -68,11 +86,7 @@ pub(crate) async fn file(
         }
         Ok(opened)
     });
-    match opened.await {
-        Ok(Some(opened)) => send(Site::clone(&site), opened.file),
-        Ok(None) => respond::missing(&site),
-        Err(error) => respond::failure(&site, &error),
-    }
+    Ok(opened.await?.map(|opened| send(Site::clone(site), opened.file)))
 }
 
 /// A file on its way: what was read of it and is not sent.

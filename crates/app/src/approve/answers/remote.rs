@@ -3,6 +3,7 @@
 //! A draft is the text to sign. It is kept nowhere: its signed form is compared with the request anew, as any
 //! other answer is.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -36,7 +37,8 @@ pub struct RequestName {
 }
 
 /// An answer before its signature.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "Answer")]
 pub struct RemoteAnswer {
     /// True for a yes and for the answer to a question.
     pub yes: bool,
@@ -55,8 +57,9 @@ pub struct RemoteAnswer {
 }
 
 /// A text to sign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AnswerDraft {
+    /// The type of the statement in its envelope.
     pub payload_type: &'static str,
     /// The statement, in its only form.
     pub payload: String,

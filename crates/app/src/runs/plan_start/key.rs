@@ -1,7 +1,8 @@
-//! The key of a form that starts a plan: the instant at which it was made, and random digits.
+//! The key of a form that starts a plan: the instant at which it was made, and random digits; or that of a request of a program.
 //!
 //! The id of the run follows from it, so a form starts one run, however often it is sent. It ends after some hours: what a browser
 //! sends again days later, when retention has removed the run, must not start another one.
+//! A program, which sends again at once or not at all, chooses any text as its key; that counts as long as the run is kept.
 
 use std::time::Duration;
 
@@ -18,7 +19,10 @@ const SKEW: Duration = Duration::from_mins(1);
 const KEY_LENGTH: usize = 64;
 const INSTANT_LENGTH: usize = 16;
 
-/// The key of a form.
+/// The beginning of the key that a program chose itself.
+const PROGRAM: &str = "program:";
+
+/// The key of a form, or of the request of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartKey {
     text: String,
@@ -38,8 +42,11 @@ impl StartKey {
         Self { text, made }
     }
 
-    /// Reads the key of a form.
-    pub fn parse(text: &str) -> Result<Self, CommandError> {
+    /// Reads the key of a form, or that of a program, which is as of now.
+    pub fn parse(text: &str, now: Moment) -> Result<Self, CommandError> {
+        if text.starts_with(PROGRAM) {
+            return Ok(Self { text: text.to_owned(), made: now });
+        }
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_key = text.len() == KEY_LENGTH && text.bytes().all(is_digit);
         let instant = text.get(..INSTANT_LENGTH).filter(|_| is_key);
@@ -74,9 +81,14 @@ impl StartKey {
     }
 }
 
+/// Returns the text that a program chose as the key of a request that is the key of its run.
+pub fn program_key(chosen: &str) -> String {
+    format!("{PROGRAM}{chosen}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{KEY_TIME, StartKey};
+    use super::{KEY_TIME, StartKey, program_key};
     use std::time::Duration;
     use wf_base::{digest::Sha256Digest, time::Moment};
 
@@ -85,13 +97,18 @@ mod tests {
         let now = Moment::from_millis(1_800_000_000_000);
         let (one, other) = (StartKey::of_bytes(now, [1; 32]), StartKey::of_bytes(now, [2; 32]));
         let (here, copy) = (Sha256Digest::of_bytes(b"here"), Sha256Digest::of_bytes(b"copy"));
-        assert_eq!(StartKey::parse(one.as_str()).unwrap(), one);
-        assert_eq!(StartKey::parse(one.as_str()).unwrap().run(here), one.run(here));
+        assert_eq!(StartKey::parse(one.as_str(), now).unwrap(), one);
+        assert_eq!(StartKey::parse(one.as_str(), now).unwrap().run(here), one.run(here));
         assert_ne!(one.run(here), other.run(here));
         assert_ne!(one.run(here), one.run(copy));
         for wrong in ["", "a1", &"g1".repeat(32), &"f".repeat(64), &"A".repeat(64)] {
-            assert!(StartKey::parse(wrong).is_err(), "{wrong}");
+            assert!(StartKey::parse(wrong, now).is_err(), "{wrong}");
         }
+        let later = now.after(KEY_TIME);
+        let chosen = |text: &str, now: Moment| StartKey::parse(&program_key(text), now).unwrap();
+        assert_eq!(chosen("deploy of Monday", now).run(here), chosen("deploy of Monday", later).run(here));
+        assert_ne!(chosen("deploy of Monday", now).run(here), chosen("deploy of Tuesday", now).run(here));
+        assert!(chosen("deploy of Monday", later).require_current(later).is_ok());
     }
 
     #[test]

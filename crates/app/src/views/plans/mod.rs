@@ -25,6 +25,7 @@ pub use fields::{FieldKind, FieldOption, ParamField};
 pub use form::{PlanForm, SentForm, plan_form, plan_page_of_run, refilled_form, sent_request};
 pub use list::{PlanListing, plan_listings};
 pub use outlook::RunOutlook;
+pub(crate) use page::find_plan;
 pub(super) use page::plan_page;
 pub use page::{PlanProblem, PlanSource, PlanUse, PlanView, plan_source, plan_view};
 pub use trend::{PlanTrend, StepTrend, TrendRun, WeekTotal};

@@ -85,7 +85,7 @@ pub struct PlanSource {
 }
 
 /// Finds a plan by the part of an address that names it, or by its path.
-pub(super) fn find_plan(summaries: &[SpecSummary], address: &str) -> Option<AddressedPlan> {
+pub(crate) fn find_plan(summaries: &[SpecSummary], address: &str) -> Option<AddressedPlan> {
     let files = plan_files(summaries);
     let by_address = files.iter().find(|file| file.address == address);
     by_address.or_else(|| files.iter().find(|file| file.summary.path == address)).cloned()

@@ -233,6 +233,9 @@ fn runs_are_listed_by_filter() {
     assert_eq!(list(9, RunFilter { state, ..all() }), [run_id(1)]);
     let plan = Some(PlanId::parse("part").unwrap());
     assert!(list(9, RunFilter { plan, ..all() }).is_empty());
+    let before = |id| RunFilter { before: Some(run_id(id)), ..all() };
+    assert_eq!(list(9, before(2)), [run_id(1)]);
+    assert!(list(9, before(1)).is_empty() && list(9, before(9)).is_empty());
 }
 
 #[test]

@@ -6,4 +6,4 @@ mod lines;
 mod stream;
 
 pub(crate) use lines::{lines, output, search};
-pub(crate) use stream::{stream, whole};
+pub(crate) use stream::{FollowedLog, stream, whole};

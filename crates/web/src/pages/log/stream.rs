@@ -57,8 +57,7 @@ pub(crate) async fn stream(
     match opened.await {
         Ok(Some(feed)) => {
             let key = guard::login_key(&site, &headers).unwrap_or_default().to_owned();
-            let (log, feed) = (site.log.clone(), Some(feed));
-            let followed = FollowedLog { log, site, key, feed, is_over: None, _place: place };
+            let followed = FollowedLog::new(site, key, feed, true, place);
             let events = stream::unfold(followed, |mut followed| async move {
                 let event = followed.next_event().await?;
                 Some((Ok::<_, Infallible>(event), followed))
@@ -92,10 +91,10 @@ pub(crate) async fn whole(
     }
 }
 
-/// A log a browser follows.
-struct FollowedLog {
+/// A log that a browser or a program follows.
+pub(crate) struct FollowedLog {
     site: Site,
-    /// The key of its browser.
+    /// The key of its reader.
     key: String,
     /// The end of the database's log: an attempt cannot end unless it grows.
     log: watch::Receiver<String>,
@@ -103,18 +102,40 @@ struct FollowedLog {
     feed: Option<LogFeed>,
     /// True if the attempt had ended when it was looked at; `None`: nobody looked yet.
     is_over: Option<bool>,
+    /// False: it ends with what is there.
+    is_followed: bool,
+    /// True once all of it was read, until that is said.
+    is_at_end: bool,
     _place: StreamPlace,
 }
 
 impl FollowedLog {
+    /// Follows a log until its attempt ends, or reads what is there.
+    pub fn new(site: Site, key: String, feed: LogFeed, is_followed: bool, place: StreamPlace) -> Self {
+        let is_over = if is_followed { None } else { Some(true) };
+        let log = site.log.clone();
+        Self { site, key, log, feed: Some(feed), is_over, is_followed, is_at_end: false, _place: place }
+    }
+
     /// Waits for the next event; `None` after the one with the end of the attempt, and once the login has ended.
     async fn next_event(&mut self) -> Option<Event> {
+        match self.next_part().await {
+            Some(part) => Some(part_event(&part)),
+            // Browsers ignore an event without data.
+            None if std::mem::take(&mut self.is_at_end) => Some(Event::default().event("end").data("over")),
+            None => None,
+        }
+    }
+
+    /// Waits for the next part; `None` at its end, and once the login has ended.
+    pub async fn next_part(&mut self) -> Option<LogPart> {
         loop {
             if !self.site.logins.is_open(&self.key, self.site.host().now()) {
                 return None;
             }
             let mut feed = self.feed.take()?;
-            if self.is_over.is_none() || self.log.has_changed().unwrap_or(false) {
+            let has_news = self.is_followed && self.log.has_changed().unwrap_or(false);
+            if self.is_over.is_none() || has_news {
                 self.log.mark_unchanged();
                 let looked =
                     self.site.read_stream(move |caller| Ok((feed.is_over(caller)?, feed))).await.ok()?;
@@ -125,10 +146,12 @@ impl FollowedLog {
             match part {
                 Some(part) => {
                     self.feed = Some(feed);
-                    return Some(part_event(&part));
+                    return Some(part);
                 }
-                // Browsers ignore an event without data.
-                None if is_over => return Some(Event::default().event("end").data("over")),
+                None if is_over => {
+                    self.is_at_end = true;
+                    return None;
+                }
                 None => self.feed = Some(feed),
             }
             tokio::time::sleep(LOOK_INTERVAL).await;

@@ -1,0 +1,255 @@
+//! The views of a server: plans, runs, output, and requests that wait.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    Ui,
+    commands::{
+        looking::{list::ListArgs, logs::LogsArgs, runs::RunsArgs, show::ShowArgs},
+        trust::inbox::InboxArgs,
+    },
+    log_lines::HEADING,
+    which::{RunArg, split_names},
+};
+use wf_app::{
+    CliExitCode, CommandError,
+    server::{ServerClient, ServerRequest, path_part},
+    usage_error,
+};
+use wf_base::{
+    name::RunId,
+    units::first_line,
+    untrusted::{BOLD, DIM, NAME, paint, untrusted},
+};
+use wf_report::{ColumnAlign, TextTable};
+
+/// The most lines of `--tail`: those of one answer.
+const MAX_TAIL: usize = 2_000;
+
+/// A run in a list.
+#[derive(Deserialize)]
+struct ListedRun {
+    id: RunId,
+}
+
+/// A page of runs.
+#[derive(Deserialize)]
+struct ListedRuns {
+    runs: Vec<ListedRun>,
+}
+
+/// A page of the steps of a run.
+#[derive(Deserialize)]
+struct ListedSteps {
+    steps: Vec<ListedStep>,
+    more_steps: usize,
+}
+
+/// A step of a run.
+#[derive(Deserialize)]
+struct ListedStep {
+    step: String,
+    name: String,
+    attempts: Vec<ListedAttempt>,
+}
+
+/// An attempt of a step.
+#[derive(Deserialize)]
+struct ListedAttempt {
+    attempt: u32,
+}
+
+/// The requests that wait.
+#[derive(Deserialize)]
+pub(super) struct ListedRequests {
+    pub requests: Vec<ServerRequest>,
+}
+
+/// Prints a document as it came.
+pub(super) fn print_document(ui: &Ui, document: &Value) -> Result<CliExitCode, CommandError> {
+    ui.print_json(&format!("{document:#}\n"))?;
+    Ok(CliExitCode::Ok)
+}
+
+/// Returns the part of a path that names a run: what was typed, or the latest one.
+pub(super) fn run_part(client: &ServerClient, run: Option<&str>) -> Result<String, CommandError> {
+    if let Some(run) = run {
+        return Ok(path_part(run));
+    }
+    let latest: ListedRuns = client.document("/runs?limit=1&checks=true")?;
+    let latest = latest.runs.into_iter().next();
+    latest.map(|run| run.id.to_string()).ok_or_else(|| usage_error("no runs yet"))
+}
+
+/// Returns the same for the argument of a command.
+pub(super) fn run_of(client: &ServerClient, run: &RunArg) -> Result<String, CommandError> {
+    run_part(client, run.prefix())
+}
+
+pub(super) fn list(ui: &Ui, client: &ServerClient, args: &ListArgs) -> Result<CliExitCode, CommandError> {
+    let document: Value = client.document("/plans")?;
+    if args.json {
+        return print_document(ui, &document);
+    }
+    let mut table = TextTable::new(&["id", "file", "title"].map(|name| (name, ColumnAlign::Left)));
+    let plain = anstyle::Style::new();
+    for plan in document["plans"].as_array().into_iter().flatten() {
+        let text = |key: &str| untrusted(plan[key].as_str().unwrap_or("-")).to_string();
+        let problem = plan["problem"].as_str().map(|problem| untrusted(first_line(problem)).to_string());
+        table.row(vec![
+            (text("name"), BOLD),
+            (text("path"), plain),
+            (problem.unwrap_or(text("title")), plain),
+        ]);
+    }
+    ui.print(&table.render())?;
+    Ok(CliExitCode::Ok)
+}
+
+pub(super) fn runs(ui: &Ui, client: &ServerClient, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
+    let mut path = format!("/runs?limit={}&nested={}&checks=true", args.limit, args.all);
+    if let Some(plan) = &args.plan {
+        path += &format!("&plan={}", path_part(plan));
+    }
+    if let Some(state) = args.state_is {
+        path += &format!("&state={}", state.word());
+    }
+    if args.json {
+        return print_document(ui, &client.document(&path)?);
+    }
+    let table = client.text(&path)?;
+    if table.is_empty() {
+        ui.print_info("no matching runs\n");
+    } else {
+        ui.print(&table)?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+pub(super) fn show(ui: &Ui, client: &ServerClient, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
+    let run = run_of(client, &args.run)?;
+    if let Some(path) = &args.artifact {
+        return print_artifact(ui, client, &run, path);
+    }
+    if args.json {
+        return print_document(ui, &client.document(&format!("/runs/{run}"))?);
+    }
+    ui.print(&client.text(&format!("/runs/{run}"))?)?;
+    Ok(CliExitCode::Ok)
+}
+
+fn print_artifact(
+    ui: &Ui,
+    client: &ServerClient,
+    run: &str,
+    path: &str,
+) -> Result<CliExitCode, CommandError> {
+    let document: Value = client.document(&format!("/runs/{run}/artifacts"))?;
+    let artifacts: Vec<&Value> = document["artifacts"].as_array().into_iter().flatten().collect();
+    let found = artifacts.iter().rfind(|artifact| artifact["path"] == path);
+    let Some(digest) = found.and_then(|artifact| artifact["digest"].as_str()) else {
+        let paths: Vec<&str> = artifacts.iter().filter_map(|artifact| artifact["path"].as_str()).collect();
+        let error = usage_error(format!("the run has no artifact `{path}`"));
+        return Err(error.hint(format!("its artifacts are {}", paths.join(", "))));
+    };
+    let path = format!("/runs/{run}/artifacts/{}/file", path_part(digest));
+    client.download(&path, &mut |bytes| ui.print_bytes(bytes))?;
+    Ok(CliExitCode::Ok)
+}
+
+pub(super) fn logs(ui: &Ui, client: &ServerClient, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
+    let (run, step) = split_names(args.step.last, &args.step.names)?;
+    let run = run_part(client, run)?;
+    let (step, number) = match step.and_then(|step| step.rsplit_once('#')) {
+        Some((name, number)) => (Some(name), number.parse::<u32>().ok()),
+        None => (step, None),
+    };
+    let mut is_found = false;
+    for listed in steps_of(client, &run)? {
+        if step.is_some_and(|step| step != listed.step && step != listed.name) {
+            continue;
+        }
+        let mut attempts = listed.attempts.iter().map(|attempt| attempt.attempt);
+        let attempts: Vec<u32> = match (step, number) {
+            (None, _) => attempts.collect(),
+            (Some(_), None) => attempts.next_back().into_iter().collect(),
+            (Some(_), Some(number)) => attempts.filter(|attempt| *attempt == number).collect(),
+        };
+        for attempt in attempts {
+            is_found = true;
+            if step.is_none() {
+                ui.print_line(&paint(DIM, &format!("{HEADING}{}#{attempt}", untrusted(&listed.name))))?;
+            }
+            let path = format!("/runs/{run}/steps/{}", path_part(&listed.step));
+            print_log(ui, client, args, &format!("{path}/log"), attempt)?;
+        }
+    }
+    if is_found {
+        return Ok(CliExitCode::Ok);
+    }
+    Err(usage_error(match step {
+        Some(step) => format!("`{step}` has no attempt in this run"),
+        None => "no step of the run has begun".to_owned(),
+    }))
+}
+
+fn print_log(
+    ui: &Ui,
+    client: &ServerClient,
+    args: &LogsArgs,
+    path: &str,
+    attempt: u32,
+) -> Result<(), CommandError> {
+    if let Some(count) = args.tail {
+        let count = count.min(MAX_TAIL);
+        let document: Value = client.document(&format!("{path}?attempt={attempt}&count={count}"))?;
+        for line in document["lines"].as_array().into_iter().flatten() {
+            ui.print_line(line["text"].as_str().unwrap_or_default())?;
+        }
+        return Ok(());
+    }
+    let path = format!("{path}.txt?attempt={attempt}&follow={}", args.follow);
+    client.download(&path, &mut |bytes| ui.print(&String::from_utf8_lossy(bytes)))
+}
+
+/// Returns the steps of a run that have begun.
+fn steps_of(client: &ServerClient, run: &str) -> Result<Vec<ListedStep>, CommandError> {
+    let mut steps = Vec::new();
+    loop {
+        let page: ListedSteps =
+            client.document(&format!("/runs/{run}/steps?limit=1000&offset={}", steps.len()))?;
+        let is_last = page.more_steps == 0 || page.steps.is_empty();
+        steps.extend(page.steps);
+        if is_last {
+            return Ok(steps);
+        }
+    }
+}
+
+pub(super) fn inbox(ui: &Ui, client: &ServerClient, args: &InboxArgs) -> Result<CliExitCode, CommandError> {
+    if args.json {
+        return print_document(ui, &client.document("/requests")?);
+    }
+    let ListedRequests { requests } = client.document("/requests")?;
+    if requests.is_empty() {
+        ui.print_info("nothing waits for you\n");
+        return Ok(CliExitCode::Ok);
+    }
+    let mut table = TextTable::new(&["kind", "subject", "to answer"].map(|name| (name, ColumnAlign::Left)));
+    for request in &requests {
+        let (kind, verb, rest) = if request.is_question {
+            ("question", "answer", " --text TEXT")
+        } else {
+            ("approval", "approve", "")
+        };
+        let ServerRequest { name, plan, top, message, .. } = request;
+        let subject = format!("{name} of {plan}: {}", first_line(message));
+        let command =
+            format!("wf --server {} {verb} {} {}{rest}", client.origin(), top.short(), untrusted(name));
+        let plain = anstyle::Style::new();
+        table.row(vec![(kind.into(), plain), (untrusted(&subject).to_string(), plain), (command, NAME)]);
+    }
+    ui.print(&table.render())?;
+    Ok(CliExitCode::Ok)
+}

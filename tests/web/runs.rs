@@ -362,14 +362,11 @@ fn a_plan_that_an_approver_signs_for_is_not_retried_by_a_login() {
 #[test]
 fn an_address_with_an_odd_number_is_a_page() {
     let sandbox = Sandbox::new();
-    sandbox.file("goals/mirror.md", super::GOAL);
     let pages = Pages::open(&sandbox);
     for path in [
         "/runs?page=18446744073709551615",
         "/runs?state=running&page=18446744073709551615",
         "/runs?state=failed&page=9223372036854775807",
-        "/goals/mirror?month=2026-9223372036854775807",
-        "/goals/mirror?month=9223372036854775807-1",
     ] {
         assert!(pages.ask(path).starts_with("HTTP/1.1 200 "), "{path}");
     }

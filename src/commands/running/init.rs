@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
-use wf_base::untrusted::{BOLD, DIM, GOOD, NAME, paint};
+use wf_base::untrusted::{BOLD, DIM, GOOD, NAME, paint, untrusted};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Existing files are not changed, except for a line added to .gitignore.")]
@@ -38,7 +38,7 @@ enum InitOutcome {
 /// Creates the missing files of a workspace.
 pub fn run(ui: &Ui, args: &InitArgs) -> Result<CliExitCode, CommandError> {
     let dir = normalize_path(&ui.host.cwd().join(&args.dir));
-    let shown = |path: &Path| relative_path(path, ui.host.cwd());
+    let shown = |path: &Path| untrusted(&relative_path(path, ui.host.cwd())).to_string();
     let plan = dir.join("workflows").join("hello.md");
     let gates = GATES.map(|(name, text)| (dir.join(wf_lang::GATES).join(name), text));
     let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), FIRST_PLAN)];

@@ -52,7 +52,7 @@ pub struct DaemonOptions {
     pub once: bool,
 }
 
-/// What else a process begins once its daemon leads.
+/// Begins what else a process does once its daemon leads.
 pub type LeadHook<'h> = &'h dyn Fn() -> Result<(), CommandError>;
 
 /// Runs the scheduler for the goals of a workspace until it is asked to exit.
@@ -68,7 +68,7 @@ pub fn run(
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| system(&error))?;
-    let ended = lead_and_schedule(caller, options, notify, (&runtime, on_lead));
+    let ended = lead_and_schedule(caller, options, notify, &runtime, on_lead);
     // Waits for running reconciliations end here: dropping the runtime would block on them.
     runtime.shutdown_background();
     ended
@@ -79,7 +79,8 @@ fn lead_and_schedule(
     caller: &dyn Caller,
     options: DaemonOptions,
     notify: SystemdNotifier,
-    (runtime, on_lead): (&Runtime, LeadHook<'_>),
+    runtime: &Runtime,
+    on_lead: LeadHook<'_>,
 ) -> Result<CliExitCode, CommandError> {
     let entered = runtime.enter();
     let (mut stop, mut alive) = (StopSignals::listen()?, WatchdogTimer::of(caller));

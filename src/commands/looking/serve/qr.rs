@@ -24,12 +24,13 @@ pub(super) fn link_code(link: &str) -> Result<String, CommandError> {
 #[cfg(test)]
 mod tests {
     use super::link_code;
+    use wf_base::untrusted::plain;
 
     #[test]
     fn a_code_is_a_square_with_a_margin() {
         let code =
             link_code(&format!("https://wf.example.org/login?key={}", "0123456789".repeat(4))).unwrap();
-        let code = anstream::adapter::strip_str(&code).to_string();
+        let code = plain(&code);
         let widths: Vec<usize> = code.lines().map(|line| line.chars().count()).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{code}");
         assert!(widths.len() * 2 >= widths[0] && widths.len() * 2 <= widths[0] + 2, "{code}");

@@ -7,7 +7,7 @@ use super::{
     ui::without_commands,
 };
 use crate::actions::command_text;
-use wf_app::{Caller as _, CliExitCode, CommandError, Host, bug_report, keep, require_utf8};
+use wf_app::{Caller as _, CliExitCode, CommandError, Host, bug_report, keep, require_utf8, usage_error};
 use wf_base::{
     program,
     untrusted::{plain, rendered, styled, untrusted},
@@ -42,6 +42,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let elsewhere = &cli.global.elsewhere;
     let done = match &elsewhere.server {
         Some(server) => server::run(&ui, server, elsewhere, &cli.command),
+        None if elsewhere.server_key.is_some() => {
+            Err(usage_error("--server-key is the key of a server, and none is named")
+                .hint("name it, too: wf --server URL"))
+        }
         None => run(&ui, &cli.command),
     };
     match done {

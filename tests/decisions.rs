@@ -203,6 +203,32 @@ fn who_stays_hears_the_answer() {
 }
 
 #[test]
+fn who_is_enrolled_or_revoked_while_a_run_waits_counts_as_for_anybody_else() {
+    let office = Office::new(1, &["ada", "eve", "kim"], &["ada", "eve"]);
+    office.place.file("plan.md", PLAN.replace("NEEDS", "required: 2"));
+    office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
+    let mut staying = office.command("eve", &["run", "plan.md", "--wait"]).spawn().unwrap();
+    until("somebody is asked", || {
+        office.place.at(".wf/state.db").exists()
+            && Did::of(&mut office.command("ada", &["show", "--last"])).out.contains("Ship it?")
+    });
+    let run = last(&office.place);
+    let key = office.by("kim", &["key", "export", "--hex"]).exits(0).out;
+    office.by("kim", &["approve", &run, "--yes"]).exits(4);
+    office.by("ada", &["key", "enrol", "kim", key.trim(), "--yes"]).exits(0);
+    office.by("kim", &["approve", &run, "--yes"]).exits(0).says("1 of 2 approvals given");
+    // While its file is torn, those of before count.
+    let listed = office.place.read("approvers.yaml");
+    office.place.file("approvers.yaml", "approvers: [");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(staying.try_wait().unwrap().is_none());
+    office.place.file("approvers.yaml", listed);
+    office.by("ada", &["approve", &run, "--yes"]).exits(0);
+    assert!(staying.wait().unwrap().success());
+    assert_eq!(shipped(&office), 1);
+}
+
+#[test]
 fn an_engine_that_is_killed_while_it_waits_is_no_answer() {
     let office = office("");
     let mut staying = office.command("eve", &["run", "plan.md", "--wait"]).spawn().unwrap();

@@ -143,6 +143,44 @@ impl Program {
 }
 
 #[test]
+fn a_key_whose_run_was_pruned_starts_no_other_run() {
+    let sandbox = Sandbox::new();
+    sandbox.file("report.md", REPORT).file("wf.yaml", "retention: {max_runs: 1}\n");
+    let pages = Pages::open(&sandbox);
+    let bot = Program::new(&pages, &sandbox, "start");
+    let start = |key: &str, region: &str| {
+        let body = json!({"params": {"region": region}}).to_string();
+        bot.send("POST", "/plans/report/runs", &format!("Idempotency-Key: {key}\r\n"), &body)
+    };
+    let first = start("the first report", "eu").is(201)["run"].as_str().unwrap().to_owned();
+    bot.ended(&first);
+    let second = start("the second report", "eu").is(201)["run"].as_str().unwrap().to_owned();
+    bot.ended(&second);
+    until("the first is pruned", || bot.get(&format!("/runs/{first}")).status == 404);
+    for region in ["eu", "us"] {
+        let error = start("the first report", region).refuses(409, "outdated");
+        assert!(error["message"].as_str().unwrap().contains("retention has removed"), "{error}");
+    }
+}
+
+#[test]
+fn an_item_is_named_by_its_key_or_its_number() {
+    let sandbox = Sandbox::new();
+    let plan = "---\nkind: plan\nid: each\nsteps:\n  - {id: probe, for_each: [b, '0'], key: '{{ item }}', run: 'echo is {{ item }}'}\n---\n";
+    sandbox.file("each.md", plan.replace("'echo is {{ item }}'", "'echo is $WF_ITEM'"));
+    sandbox.wf(&["run", "each.md"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    let bot = Program::new(&pages, &sandbox, "look");
+    let run = super::last_run(&sandbox);
+    // A key has precedence over a number.
+    for (name, text) in [("probe%5Bb%5D", "is b"), ("probe%5B0%5D", "is 0"), ("probe[1]", "is 0")] {
+        let lines = bot.get(&format!("/runs/{run}/steps/{name}/log")).is(200);
+        assert_eq!(lines["lines"][0]["text"], text, "{name}");
+    }
+    bot.get(&format!("/runs/{run}/steps/probe%5Bc%5D/log")).refuses(404, "not_found");
+}
+
+#[test]
 fn a_program_starts_a_plan_once_and_reads_what_became_of_it() {
     let sandbox = Sandbox::new();
     sandbox.file("report.md", REPORT);

@@ -75,6 +75,26 @@ fn the_audit_log_names_the_login_that_asked() {
 }
 
 #[test]
+fn a_link_is_one_to_the_server_that_runs() {
+    let sandbox = Sandbox::new();
+    let first = Pages::open(&sandbox);
+    let listen = first.origin().strip_prefix("http://").unwrap().to_owned();
+    sandbox.wf(&["serve", "link", "--qr"]).exits(2).says("a phone cannot reach these pages");
+    drop(first);
+    sandbox.wf(&["serve", "link"]).exits(6).says("no server of this workspace answers");
+    // Its proxy is out of reach from here.
+    let public = ["serve", "--listen", &listen, "--public-url", "https://desk.example.org"];
+    let mut server = sandbox.start(&public);
+    let mut link = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(server.stdout.take().unwrap()), &mut link)
+        .unwrap();
+    let code = sandbox.wf(&["serve", "link", "--qr"]).exits(0).out;
+    assert!(code.contains("▄▄▄▄▄") && code.contains("\nhttps://desk.example.org/login?key="), "{code}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
 fn a_login_ends_others_with_no_more_access_than_its_own() {
     let sandbox = Sandbox::new();
     sandbox.file("goals/mirror.md", GOAL);

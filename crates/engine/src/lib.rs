@@ -72,7 +72,7 @@ pub use run::recorded_config::{WORKTREE, WORKTREE_FOLDER, continue_lineage};
 pub use session::{
     EngineError, EngineSession, FinishedRun, RunRequest,
     end::SuspendedRequest,
-    engine_session::{PlanReader, SharedState},
+    engine_session::{ApproverSource, PlanReader, SharedState},
     hosts::{
         FutureClaim, FutureResult, RecordedAnswers, RecordedCalibrations, RecordedConversations,
         SharedLedgers, SharedResults, WorkClaim,

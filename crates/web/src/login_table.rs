@@ -1,6 +1,6 @@
 //! The table of logins: what the file in the state folder says of links and browsers.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -49,11 +49,20 @@ impl LoginAccess {
 /// The links and the browsers, by the digests of their keys.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct LoginTable {
-    /// The addresses of the sites that servers have opened, the last one first.
+    /// The sites that servers have opened, the last one first.
     #[serde(default)]
-    pub origins: Vec<String>,
+    pub sites: Vec<ServedSite>,
     pub links: BTreeMap<Sha256Digest, LoginLink>,
     pub browsers: BTreeMap<Sha256Digest, Login>,
+}
+
+/// A site that a server has opened.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct ServedSite {
+    /// The beginning of every address of a page, as browsers reach it.
+    pub origin: String,
+    /// The address of this machine at which its server listens.
+    pub listen: SocketAddr,
 }
 
 /// A link nobody has opened.

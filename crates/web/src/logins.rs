@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    login_table::{Login, LoginAccess, LoginLink, LoginTable, MAX_LOGINS, login_id, login_name},
+    login_table::{Login, LoginAccess, LoginLink, LoginTable, MAX_LOGINS, ServedSite, login_id, login_name},
     rate::{RateLimit, RateUse},
 };
 use wf_app::{ActLogin, PrivateFile, PrivateFileVersion};
@@ -21,8 +21,8 @@ pub(crate) const LOGIN_FILE: &str = "logins.json";
 /// The time after which a link is no longer valid.
 const LINK_TIME: Duration = Duration::from_mins(15);
 
-/// The most addresses of sites that are known.
-const MAX_ORIGINS: usize = 8;
+/// The most sites that are known.
+const MAX_SITES: usize = 8;
 
 /// The precision of the time of the last request: it is written no more often.
 const LAST_PRECISION: Duration = Duration::from_mins(5);
@@ -85,18 +85,18 @@ impl Logins {
         Self { expires_after, file, ..Self::default() }
     }
 
-    /// Notes the address of the site, for links that other processes make.
-    pub fn add_origin(&self, origin: &str) {
+    /// Notes a site that was opened, for links that other processes make. What listened at its address has ended.
+    pub fn add_site(&self, site: ServedSite) {
         self.change(|table| {
-            table.origins.retain(|known| known != origin);
-            table.origins.insert(0, origin.to_owned());
-            table.origins.truncate(MAX_ORIGINS);
+            table.sites.retain(|known| known.origin != site.origin && known.listen != site.listen);
+            table.sites.insert(0, site);
+            table.sites.truncate(MAX_SITES);
         });
     }
 
-    /// Returns the addresses of the sites that this process and others have opened, the last one first.
-    pub fn origins(&self) -> Vec<String> {
-        self.current().table.origins.clone()
+    /// Returns the sites that this process and others have opened, the last one first.
+    pub fn sites(&self) -> Vec<ServedSite> {
+        self.current().table.sites.clone()
     }
 
     /// Returns the key of a new link giving an access to somebody with a name.

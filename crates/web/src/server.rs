@@ -1,9 +1,4 @@
-use std::{
-    convert::Infallible,
-    io,
-    net::{SocketAddr, ToSocketAddrs as _},
-    time::Duration,
-};
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -17,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    login_table::{LoginAccess, MAX_TIME},
+    login_table::{LoginAccess, MAX_TIME, ServedSite},
     logins::{LOGIN_FILE, LinkError, Logins},
     own_name::find_own_name,
     site::{Site, SiteOptions},
@@ -54,7 +49,7 @@ pub struct BindError {
 pub fn add_link(host: &Host, access: LoginAccess, name: &str) -> Result<Option<String>, LinkError> {
     let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
     let logins = Logins::new(None, file());
-    let Some(origin) = logins.origins().into_iter().find(|origin| is_served(origin)) else {
+    let Some(origin) = served_origin(&logins) else {
         return Ok(None);
     };
     let key = logins.add_link(access, name, host.now())?;
@@ -65,7 +60,7 @@ pub fn add_link(host: &Host, access: LoginAccess, name: &str) -> Result<Option<S
 /// Returns the address of the pages of a workspace, if a server of them answers.
 pub fn served_address(host: &Host) -> Option<String> {
     let logins = Logins::new(None, Some(PrivateFile::new(&host.workspace(), LOGIN_FILE)));
-    logins.origins().into_iter().find(|origin| is_served(origin))
+    served_origin(&logins)
 }
 
 /// A key with which a program reaches a site, and the address of that.
@@ -81,7 +76,7 @@ pub struct ProgramToken {
 pub fn add_token(host: &Host, access: LoginAccess, name: &str) -> Result<Option<ProgramToken>, LinkError> {
     let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
     let (logins, now) = (Logins::new(None, file()), host.now());
-    let Some(url) = logins.origins().into_iter().find(|origin| is_served(origin)) else {
+    let Some(url) = served_origin(&logins) else {
         return Ok(None);
     };
     let token = logins.add_login(access, name, now)?;
@@ -89,16 +84,12 @@ pub fn add_token(host: &Host, access: LoginAccess, name: &str) -> Result<Option<
     Ok(is_written.then(|| ProgramToken { url, token, ends: now.after(MAX_TIME) }))
 }
 
-/// True if a server answers at the address of a site; of one behind a proxy, which may be on another machine, the proxy.
-fn is_served(origin: &str) -> bool {
-    let (scheme, name) = origin.split_once("://").unwrap_or(("http", origin));
-    let default_port = if scheme == "https" { 443 } else { 80 };
-    let has_port = name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let name = if has_port { name.to_owned() } else { format!("{name}:{default_port}") };
-    let addresses = name.to_socket_addrs().into_iter().flatten();
-    addresses
-        .into_iter()
-        .any(|address| std::net::TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok())
+/// Returns the address of the site that was opened last, of those whose server answers on this machine. A proxy before it may be
+/// out of reach from here.
+fn served_origin(logins: &Logins) -> Option<String> {
+    let is_served =
+        |site: &ServedSite| std::net::TcpStream::connect_timeout(&site.listen, CONNECT_TIMEOUT).is_ok();
+    logins.sites().into_iter().find(is_served).map(|site| site.origin)
 }
 
 /// Returns the address of the page of a link.
@@ -125,7 +116,8 @@ impl WebServer {
         let site = Site::new(host, SiteOptions { address, ..options });
         // A start with them is not under way any more: they hold back nothing, and are removed by the next start at the latest.
         let _ = remove_left_starts(site.host());
-        site.logins.add_origin(&site.address.origin());
+        let (origin, listen) = (site.address.origin(), site.address.listen);
+        site.logins.add_site(ServedSite { origin, listen });
         Ok(Self { listener, site })
     }
 

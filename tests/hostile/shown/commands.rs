@@ -15,6 +15,8 @@ pub(super) const LATER: &[&[&str]] = &[
     &["logs", "--last", "--json"],
     &["logs", "--last", "kept"],
     &["logs", "--last", "-f"],
+    &["watch", "--last"],
+    &["watch", "TEXT"],
     &["memory", "export"],
     &["goal", "feedback", "g", "good", "--note", "TEXT"],
     &["why", "--last", "kept"],

@@ -30,7 +30,7 @@ pub use output::{
 };
 pub use plans::{
     ApiPlan, ApiPlanDetail, ApiPlanList, ApiRisk, ApiStart, ApiStartDraft, api_plan, api_plans,
-    api_start_draft, start_plan,
+    api_start_draft, canonical_token, start_plan,
 };
 pub use requests::{
     ApiAnswerOptions, ApiDraftText, ApiRequest, ApiRequestList, ApiShownValue, api_request, api_requests,

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Caller, CommandError,
+    records::named_task,
     views::{LogFeed, LogStart, find_run, log_feed, log_output, state_reader},
 };
 use wf_base::digest::Sha256Digest;
-use wf_core::machine::TaskId;
+use wf_core::machine::{Attempt, TaskId};
 use wf_engine::artifacts_of_run;
 
 /// The lines of an answer if nothing is said.
@@ -95,10 +96,10 @@ pub fn api_lines(
     step: &str,
     query: &ApiLineQuery,
 ) -> Result<Option<ApiLines>, CommandError> {
-    let Some(attempt) = attempt_number(caller, run, step, query.attempt)? else {
+    let Some(Attempt { task_id, attempt }) = named_attempt(caller, run, step, query.attempt)? else {
         return Ok(None);
     };
-    let Some(output) = log_output(caller, run, step, attempt)? else {
+    let Some(output) = log_output(caller, run, &task_id.to_string(), attempt)? else {
         return Ok(None);
     };
     let read = output.lines(query.from, query.count.unwrap_or(DEFAULT_LINES))?;
@@ -119,30 +120,33 @@ pub fn api_feed(
     step: &str,
     query: &ApiOutputQuery,
 ) -> Result<Option<LogFeed>, CommandError> {
-    match attempt_number(caller, run, step, query.attempt)? {
-        Some(attempt) => log_feed(caller, run, step, attempt, LogStart::Offset(query.offset)),
+    match named_attempt(caller, run, step, query.attempt)? {
+        Some(Attempt { task_id, attempt }) => {
+            log_feed(caller, run, &task_id.to_string(), attempt, LogStart::Offset(query.offset))
+        }
         None => Ok(None),
     }
 }
 
-/// Returns the number of the attempt that is meant; `None`: there is no such step, or it has not begun.
-fn attempt_number(
+/// Returns the attempt of a step that is meant, by default the last one; `None`: there is no such step, or it has not begun.
+fn named_attempt(
     caller: &dyn Caller,
     run: &str,
     step: &str,
     attempt: Option<u32>,
-) -> Result<Option<u32>, CommandError> {
-    if attempt.is_some() {
-        return Ok(attempt);
-    }
-    let (Some(reader), Ok(task_id)) = (state_reader(caller)?, step.parse::<TaskId>()) else {
+) -> Result<Option<Attempt>, CommandError> {
+    let Some(reader) = state_reader(caller)? else {
         return Ok(None);
     };
     let Some(run) = find_run(&reader, run)? else {
         return Ok(None);
     };
-    let row = reader.store().steps().find(&run, &task_id)?;
-    Ok(row.map(|row| row.attempts).filter(|attempts| *attempts > 0))
+    let Some(task_id) = named_task(&reader, &run, step)? else {
+        return Ok(None);
+    };
+    let last = || Ok::<_, CommandError>(reader.store().steps().find(&run, &task_id)?.map(|row| row.attempts));
+    let attempt = if attempt.is_some() { attempt } else { last()? };
+    Ok(attempt.filter(|attempt| *attempt > 0).map(|attempt| Attempt { task_id, attempt }))
 }
 
 /// Returns the artifacts of a run; `None`: there is no such run.

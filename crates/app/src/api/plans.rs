@@ -16,6 +16,7 @@ use crate::{
 use wf_base::name::RunId;
 use wf_core::risk::{ActionRisk, risk_of_plan};
 use wf_model::{JsonObject, PlanParam};
+use wf_sign::canonical;
 
 /// The plans of a workspace, by path.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -217,6 +218,11 @@ fn start_request(
         Some(digest) => digest.clone(),
         None => plan_digest(&load_at(caller, &path)?).to_string(),
     };
-    let (key, token) = (program_key(key), start.token.clone());
+    let (key, token) = (program_key(key), start.token.as_deref().map(canonical_token));
     Ok(Some(PlanStartRequest { path, values: start.params.clone(), plan_digest, key, token }))
+}
+
+/// Returns an envelope as approvals are stored, whatever the form in which a library wrote it: the signature is about its content.
+pub fn canonical_token(text: &str) -> String {
+    serde_json::from_str(text).map_or_else(|_| text.to_owned(), |envelope| canonical(&envelope) + "\n")
 }

@@ -60,7 +60,7 @@ pub use plan::{PlanApprovalRequest, PlanChanges, PlanReview};
 pub use remote_goal::{GoalDraft, GoalSignature, draft_goal_signature, submit_goal_signature};
 pub use remote_start::{RemoteStart, StartDraft, draft_start, signed_start};
 pub use review::{AskedTerms, TokenReview};
-pub use rules::SigningRules;
+pub use rules::{SigningRules, WorkspaceApprovers};
 pub use settings::workspace_settings;
 pub use signing::{SigningOptions, agree, approver_key, validity};
 pub use spawned::spawned_goal;

@@ -1,10 +1,15 @@
+use std::sync::{Mutex, PoisonError};
+
 use crate::{
-    Caller, CommandError, Workspace,
+    APPROVERS, Caller, CommandError, Host, Workspace,
+    config::ApproversFile,
     keys::{self, OwnKey},
     specs::load,
 };
-use wf_base::digest::Sha256Digest;
+use wf_base::{diag::Severity, digest::Sha256Digest};
+use wf_engine::ApproverSource;
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
+use wf_lang::DiskFiles;
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy};
 
 /// The approvers of a workspace, and the user's own keys.
@@ -20,13 +25,26 @@ impl SigningRules {
     /// Reads the rules of a workspace: those of its `approvers.yaml`. Without one, and under
     /// `owner`, the user's own keys count too.
     pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
-        let own = match KeyFolder::from_env(&caller.host().vars()) {
+        let listed = load::approvers(caller, workspace)?;
+        Self::with_own_keys(caller.host(), listed.map(|(file, _)| file))
+    }
+
+    /// Reads them without a word; `None` while they cannot be read.
+    fn read(host: &Host, workspace: &Workspace) -> Option<Self> {
+        let listed = match load::read_approvers(&DiskFiles::new(&workspace.root), APPROVERS) {
+            None => None,
+            Some((file, checked)) => Some(file.filter(|_| checked.count(Severity::Error) == 0)?),
+        };
+        Self::with_own_keys(host, listed).ok()
+    }
+
+    fn with_own_keys(host: &Host, listed: Option<ApproversFile>) -> Result<Self, CommandError> {
+        let own = match KeyFolder::from_env(&host.vars()) {
             Ok(folder) => keys::usable_keys(&folder)?,
             Err(KeyFolderError::NoFolder) => Vec::new(),
             Err(error) => return Err(keys::key_error(&error)),
         };
-        let listed = load::approvers(caller, workspace)?;
-        let approvers = listed.map(|(file, _)| Approvers::from(file));
+        let approvers = listed.map(Approvers::from);
         let mut rules = Self {
             approvers: approvers.unwrap_or_else(|| Approvers::owner(Vec::new())),
             own_keys: Vec::new(),
@@ -56,5 +74,31 @@ impl SigningRules {
     pub fn initiator(&self, signers: &[Sha256Digest]) -> Option<Sha256Digest> {
         let mut ids = self.own_keys.iter().map(|key| key.public.id());
         ids.find(|id| signers.contains(id)).or_else(|| self.own_keys.first().map(|key| key.public.id()))
+    }
+}
+
+/// The approvers of a workspace, for a run: who was enrolled or revoked while it waits counts as for anybody else.
+pub struct WorkspaceApprovers {
+    host: Host,
+    workspace: Workspace,
+    /// Those that were read last: they count while the file is being written, or has mistakes.
+    last: Mutex<Approvers>,
+}
+
+impl WorkspaceApprovers {
+    /// Reads the approvers of a workspace for the first time.
+    pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
+        let last = Mutex::new(SigningRules::of(caller, workspace)?.approvers);
+        Ok(Self { host: caller.host().clone(), workspace: workspace.clone(), last })
+    }
+}
+
+impl ApproverSource for WorkspaceApprovers {
+    fn approvers(&self) -> Approvers {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rules) = SigningRules::read(&self.host, &self.workspace) {
+            *last = rules.approvers;
+        }
+        last.clone()
     }
 }

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{fs::File, io::Read as _, path::Path};
 
 use super::{OwnKey, key_error};
 use crate::{Caller, CliExitCode, CommandError, Host, normalize_path, relative_path};
@@ -18,6 +18,9 @@ pub enum KeyProtection {
     /// A random passphrase stored in the system keyring.
     Keyring(String),
 }
+
+/// The most that is read from a descriptor, in bytes.
+const MAX_SECRET_SIZE: u64 = 64 * 1024;
 
 /// The service whose entries in a keyring are passphrases of keys; the accounts are public keys.
 const KEYRING_SERVICE: &str = "wf";
@@ -86,11 +89,14 @@ pub fn passphrase(
 pub fn from_file(host: &Host, path: &Path) -> Result<String, CommandError> {
     let path = normalize_path(&host.cwd().join(path));
     let text = if path.starts_with("/dev") || path.starts_with("/proc") {
-        // A descriptor that the caller opened.
-        std::fs::read_to_string(&path).map_err(|error| {
+        // A descriptor that the caller opened; a device may never end.
+        let mut text = String::new();
+        let read = File::open(&path).and_then(|file| file.take(MAX_SECRET_SIZE).read_to_string(&mut text));
+        read.map_err(|error| {
             let shown = relative_path(&path, host.cwd());
             CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}"))
-        })?
+        })?;
+        text
     } else {
         private_text(&path).map_err(|error| key_error(&error))?
     };

@@ -29,5 +29,6 @@ pub use list::{RunList, RunListQuery, RunStateChoice};
 pub use logs::{AttemptLog, LogSelection};
 pub use reverification::{VerifiedRun, verify_run};
 pub use run::{LogTails, load_record, name_parent_of, record_document, record_of_run, recorded_params};
+pub(crate) use tasks::named_task;
 pub use tasks::{ResolvedTask, find_step, require_task, unknown_step};
 pub use wf_store::ComparedFile;

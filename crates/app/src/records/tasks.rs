@@ -31,6 +31,22 @@ pub fn find_step(
     find_in_store(run, task_path, state.store())
 }
 
+/// Returns the task of a run with a name, `probe[eu]` by the key of its item or `probe[2]` by its number; `None` if there is none.
+pub(crate) fn named_task(
+    state: &StateReader,
+    run: &RunId,
+    name: &str,
+) -> Result<Option<TaskId>, CommandError> {
+    let Some(TaskPath { above, spot, attempt: None }) = name.parse().ok() else {
+        return Ok(None);
+    };
+    match find_task(run, &spot, state.store()) {
+        Ok(task_id) if above.is_empty() => Ok(Some(task_id)),
+        Err(error) if error.exit != CliExitCode::Usage => Err(error),
+        _ => Ok(None),
+    }
+}
+
 pub(super) fn find_in_store(
     run: RunId,
     task_path: &TaskPath,

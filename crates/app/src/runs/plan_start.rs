@@ -135,6 +135,7 @@ pub fn draft_plan_start(
     if let Some(row) = recorded_run(&caller.host().workspace().state, &prepared.run)? {
         return Err(PlanStartError::Outdated(used_for(&row)));
     }
+    refuse_pruned(&caller.host().workspace().state, &prepared.run)?;
     prepared.require_current(caller, request)?;
     Ok(draft_start(caller, prepared.remote(request))?)
 }
@@ -149,6 +150,7 @@ pub fn request_start(caller: &dyn Caller, request: &PlanStartRequest) -> Result<
         let is_same = row.path == request.path && row.params == prepared.params;
         return if is_same { Ok(row.id) } else { Err(PlanStartError::Outdated(used_for(&row))) };
     }
+    refuse_pruned(&state, &prepared.run)?;
     prepared.require_current(caller, request)?;
     let approval = approval_of(caller, request, &prepared)?;
     let files = StartFiles::make(&state, &prepared.run)?;
@@ -183,13 +185,16 @@ pub fn remove_left_starts(host: &Host) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// The remedy for a request that has started a run.
+const ANOTHER_REQUEST: &str = "load the form again, or send another `Idempotency-Key`";
+
 /// Returns the error of a form that has started a run.
 fn used_for(row: &RunRow) -> CommandError {
     let message = format!(
         "the request has started run {} already, of another plan or with other values",
         row.id.short()
     );
-    CommandError::new(CliExitCode::Usage, message).hint("send it again to start another run")
+    CommandError::new(CliExitCode::Usage, message).hint(ANOTHER_REQUEST)
 }
 
 /// A plan that is about to be started.
@@ -256,6 +261,18 @@ fn recorded_run(state: &Path, run: &RunId) -> Result<Option<RunRow>, CommandErro
         Err(StoreError::UnknownRun(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Refuses a request whose run retention has removed: with its signature, it would run a second time.
+fn refuse_pruned(state: &Path, run: &RunId) -> Result<(), PlanStartError> {
+    let Some(reader) = allow_no_state(StoreReader::open(state)).map_err(CommandError::from)? else {
+        return Ok(());
+    };
+    if !reader.runs().is_pruned(run).map_err(CommandError::from)? {
+        return Ok(());
+    }
+    let message = format!("the request has started run {} already, which retention has removed", run.short());
+    Err(PlanStartError::Outdated(CommandError::new(CliExitCode::Usage, message).hint(ANOTHER_REQUEST)))
 }
 
 /// Refuses a plan that is another one than its reader saw.

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace,
-    approve::SigningRules,
+    approve::WorkspaceApprovers,
     config,
     git::{GitLocation, GitRepository, RepositoryTrust},
     goals::FOLDERS,
@@ -21,7 +21,7 @@ use wf_base::{
     untrusted::{NAME, WARN, paint},
 };
 use wf_core::{observe::RunObserver, permit::ParallelLimits};
-use wf_engine::{EngineError, EngineSession, FinishedRun, SharedState};
+use wf_engine::{ApproverSource, EngineError, EngineSession, FinishedRun, SharedState};
 use wf_exec::{
     container,
     manifest::{ExcludedFiles, WorkspaceManifest},
@@ -32,7 +32,6 @@ use wf_exec::{
 };
 use wf_lang::{DiskFiles, GATES};
 use wf_model::Step;
-use wf_sign::approval::Approvers;
 use wf_skill::lock::LOCK;
 use wf_store::{
     StateFolder, Store, StoreDurability, StoreError,
@@ -78,7 +77,7 @@ pub fn open_session(
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
-    let approvers = SigningRules::of(caller, &loaded.workspace)?.approvers;
+    let approvers = Box::new(WorkspaceApprovers::of(caller, &loaded.workspace)?);
     open_session_for(caller, loaded, approvers, stays, observer)
 }
 
@@ -86,7 +85,7 @@ pub fn open_session(
 pub fn open_session_for(
     caller: &dyn Caller,
     loaded: &LoadedPlan,
-    approvers: Approvers,
+    approvers: Box<dyn ApproverSource>,
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {

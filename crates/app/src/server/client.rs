@@ -17,6 +17,9 @@ use wf_exec::{
 /// The largest document that is read, in bytes.
 const MAX_DOCUMENT: usize = 64 * 1024 * 1024;
 
+/// The longest time for a document to come.
+const DOCUMENT_TIMEOUT: Duration = Duration::from_mins(2);
+
 /// A server elsewhere, with a key for it.
 pub struct ServerClient {
     address: ServerAddress,
@@ -64,8 +67,11 @@ impl ServerClient {
 
     /// Reads the text for people.
     pub fn text(&self, path: &str) -> Result<String, CommandError> {
-        let bytes = self.bytes(&self.get(path, "text/plain"))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let mut answer = self.send(self.get(path, "text/plain"))?;
+        if !answer.is_of_type("text/plain") {
+            return Err(self.is_other("its answer is no text"));
+        }
+        Ok(String::from_utf8_lossy(&self.whole(&mut answer)?).into_owned())
     }
 
     /// Reads a body part by part.
@@ -142,14 +148,21 @@ impl ServerClient {
     }
 
     fn whole(&self, answer: &mut HttpAnswer) -> Result<Vec<u8>, CommandError> {
-        let mut bytes = Vec::new();
-        while let Some(part) = self.next_part(answer, None)? {
-            bytes.extend(part);
-            if bytes.len() > MAX_DOCUMENT {
-                return Err(self.is_other("its answer is too large"));
+        let failed = |reason: String| CommandError::new(CliExitCode::State, reason);
+        let read = async {
+            let mut bytes = Vec::new();
+            while let Some(part) = answer.next_part().await.map_err(|error| failed(error.reason))? {
+                bytes.extend(part);
+                if bytes.len() > MAX_DOCUMENT {
+                    return Err(self.is_other("its answer is too large"));
+                }
             }
-        }
-        Ok(bytes)
+            Ok(bytes)
+        };
+        let read = self.runtime.block_on(async { tokio::time::timeout(DOCUMENT_TIMEOUT, read).await });
+        read.unwrap_or_else(|_| {
+            Err(failed(format!("{} took longer than two minutes to answer", self.origin())))
+        })
     }
 
     fn send(&self, exchange: HttpExchange) -> Result<HttpAnswer, CommandError> {
@@ -184,6 +197,11 @@ fn refused(reason: RefusedReason) -> CommandError {
     };
     let place = reason.place.filter(|place| place.starts_with('/')).map(|place| format!(" ({place})"));
     let error = CommandError::new(exit, plain(&(reason.message + place.as_deref().unwrap_or_default())));
+    if reason.code == "unauthorized" {
+        return error.hint(
+            "the key in the file, or in `WF_SERVER_KEY`, is none of that server, or has ended: have a new one made there",
+        );
+    }
     match reason.remedy {
         Some(remedy) => error.hint(plain(&remedy)),
         None => error,

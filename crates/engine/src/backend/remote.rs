@@ -223,7 +223,7 @@ impl BackendRun {
             sources: request.sources.clone(),
             params: request.params.clone(),
             approved: request.approved.clone(),
-            approvers: session.approvers.clone(),
+            approvers: session.approvers.approvers(),
             config: request.config.clone(),
             is_begun: request.begun.is_some(),
         }

@@ -98,8 +98,9 @@ fn outcome_of(
         spawned: None,
         now: session.clock.now(),
     };
+    let approvers = session.approvers.approvers();
     let quorum = Quorum {
-        approvers: &session.approvers,
+        approvers: &approvers,
         required: ask.required,
         until: ask.expires,
         names: &ask.approvers,

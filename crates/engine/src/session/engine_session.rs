@@ -59,8 +59,7 @@ pub struct EngineSession {
     pub sandboxes: Option<Arc<SandboxFactory>>,
     /// The bus for all durable events.
     pub bus: MessageBus,
-    /// The approvers whose answers count.
-    pub approvers: Approvers,
+    pub approvers: Box<dyn ApproverSource>,
     /// True if it stays while all runs only wait for approvals.
     pub stays: bool,
     /// True if cached results are reused.
@@ -70,6 +69,19 @@ pub struct EngineSession {
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
     /// The state its runs share.
     pub shared: SharedState,
+}
+
+/// The source of the approvers of a workspace: their file may change while a run waits for them.
+pub trait ApproverSource: Send + Sync {
+    /// Returns the approvers whose answers count now.
+    fn approvers(&self) -> Approvers;
+}
+
+/// The approvers of a run whose workspace is elsewhere, as its order names them.
+impl ApproverSource for Approvers {
+    fn approvers(&self) -> Approvers {
+        self.clone()
+    }
 }
 
 /// Reads plans that runs make, as a plan in a file is read.

@@ -68,6 +68,12 @@ impl HttpAnswer {
         self.response.status().as_u16()
     }
 
+    /// True if its body is of a media type, whatever its parameters.
+    pub fn is_of_type(&self, media_type: &str) -> bool {
+        let value = self.response.headers().get("content-type").and_then(|value| value.to_str().ok());
+        value.is_some_and(|value| value.split(';').next().is_some_and(|found| found.trim() == media_type))
+    }
+
     /// Returns the next part of its body; `None` at the end.
     pub async fn next_part(&mut self) -> Result<Option<Vec<u8>>, WorkError> {
         let part = self.response.chunk().await.map_err(|error| request_error(&self.shown, &error))?;

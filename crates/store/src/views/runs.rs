@@ -265,6 +265,11 @@ impl RunTable<&StoreReader> {
         Ok(log.is_some())
     }
 
+    /// True if retention has removed a run.
+    pub fn is_pruned(self, run: &RunId) -> Result<bool, StoreError> {
+        Ok(self.pruned_runs()?.iter().any(|pruned| pruned.id == *run))
+    }
+
     /// Returns the pruned run whose id begins with a prefix, with its summary; `None`: there is none, or more than one.
     fn find_pruned(self, prefix: &str) -> Result<Option<(RunId, RunSummary)>, StoreError> {
         let mut found = self.pruned_runs()?;

@@ -17,7 +17,7 @@ use super::{
 use crate::{caller::PageCaller, site::Site, visit::LoginSite};
 use wf_app::{
     CommandError,
-    api::{api_request, api_requests},
+    api::{api_request, api_requests, canonical_token},
     approve::{RemoteAnswer, RequestName, draft_answer},
     resumption::answer_and_resume,
     views::{find_run, state_reader},
@@ -100,7 +100,7 @@ pub(super) async fn answer(
     let named = address.clone();
     let recorded = site.change(move |caller| {
         let name = named.find(caller)?;
-        name.map(|name| answer_and_resume(caller, &name, &token)).transpose()
+        name.map(|name| answer_and_resume(caller, &name, &canonical_token(&token))).transpose()
     });
     match recorded.await {
         Ok(Some(record)) => Ok(Json(record).into_response()),

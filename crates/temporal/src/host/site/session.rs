@@ -40,7 +40,8 @@ impl Sites {
             None => EarlierConversations::default(),
         };
         let observer = Box::new(CombinedObserver::default());
-        let session = open_session_for(caller, loaded, spec.approvers.clone(), true, observer)?;
+        let approvers = Box::new(spec.approvers.clone());
+        let session = open_session_for(caller, loaded, approvers, true, observer)?;
         // The run goes on elsewhere if this worker dies, and with it the right to work for it.
         session.executor.bind();
         session.use_remote_workspace(RemoteWorkspace {

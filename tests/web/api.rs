@@ -166,7 +166,7 @@ fn a_key_whose_run_was_pruned_starts_no_other_run() {
 #[test]
 fn an_item_is_named_by_its_key_or_its_number() {
     let sandbox = Sandbox::new();
-    let plan = "---\nkind: plan\nid: each\nsteps:\n  - {id: probe, for_each: [b, '0'], key: '{{ item }}', run: 'echo is {{ item }}'}\n---\n";
+    let plan = "---\nkind: plan\nid: each\nsteps:\n  - {id: probe, for_each: [b, '0'], key: item, run: 'echo is {{ item }}'}\n---\n";
     sandbox.file("each.md", plan.replace("'echo is {{ item }}'", "'echo is $WF_ITEM'"));
     sandbox.wf(&["run", "each.md"]).exits(0);
     let pages = Pages::open(&sandbox);

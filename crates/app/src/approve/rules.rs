@@ -81,7 +81,7 @@ impl SigningRules {
 pub struct WorkspaceApprovers {
     host: Host,
     workspace: Workspace,
-    /// Those that were read last: they count while the file is being written, or has mistakes.
+    /// The ones that were read last: they count while the file is being written, or has mistakes.
     last: Mutex<Approvers>,
 }
 

@@ -145,9 +145,14 @@ pub(crate) fn lacks_access(site: &Site, own: LoginAccess, wanted: LoginAccess) -
     site.templates.refusal(StatusCode::FORBIDDEN, title, &message)
 }
 
-/// Returns the key a program sent in the header for it.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+/// Returns the key a program sent in the header for it; `None` also if there are two: nobody knows which one is meant.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (sent.next(), sent.next()) else {
+        return None;
+    };
+    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then_some(key)
 }
 
 /// Returns the key a browser or a program sent.

@@ -178,12 +178,16 @@ fn another_host_and_another_site_are_refused() {
 fn metrics_are_read_with_a_login_or_the_token() {
     let served = serve();
     let cookie = served.log_in();
-    for headers in
-        ["", "Authorization: Bearer t0kem\r\n", "Authorization: Basic t0ken\r\n", "Cookie: wf_login=0\r\n"]
-    {
+    for headers in [
+        "",
+        "Authorization: Bearer t0kem\r\n",
+        "Authorization: Basic t0ken\r\n",
+        "Authorization: Bearer t0ken\r\nAuthorization: Bearer t0ken\r\n",
+        "Cookie: wf_login=0\r\n",
+    ] {
         assert_eq!(status(&served.ask("GET", "/metrics", headers)), "401", "{headers}");
     }
-    for headers in ["Authorization: Bearer t0ken\r\n", cookie.as_str()] {
+    for headers in ["Authorization: Bearer t0ken\r\n", "authorization: bearer t0ken\r\n", cookie.as_str()] {
         let wanted = format!("{headers}Accept: application/openmetrics-text\r\n");
         let text = served.ask("GET", "/metrics", &wanted);
         assert!(text.contains("application/openmetrics-text") && text.ends_with("# EOF\n"), "{text}");

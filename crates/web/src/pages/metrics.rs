@@ -28,8 +28,7 @@ impl CountedMetrics {
 
     /// True if a request has the token.
     fn admits(&self, request: &Request) -> bool {
-        let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let sent = header.and_then(|value| value.strip_prefix("Bearer "));
+        let sent = guard::bearer(request.headers());
         // Digests are compared: the time that it takes says nothing about the token.
         sent.is_some_and(|sent| self.token == Some(Sha256Digest::of_bytes(sent.as_bytes())))
     }

@@ -1,6 +1,6 @@
 //! The interface for programs: what a program reads, starts and answers with a key of its own, and how it is refused.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 
 use serde_json::{Value, json};
 
@@ -124,21 +124,7 @@ impl Program {
 
     /// Follows events: name, id and data of each.
     fn events(&self, path: &str, headers: &str) -> impl Iterator<Item = [String; 3]> + use<> {
-        let mut lines = BufReader::new(self.open("GET", path, headers, "")).lines().map(Result::unwrap);
-        std::iter::from_fn(move || {
-            let mut event: [String; 3] = Default::default();
-            loop {
-                let line = lines.next()?;
-                for (field, place) in ["event: ", "id: ", "data: "].iter().zip(&mut event) {
-                    if let Some(value) = line.strip_prefix(field) {
-                        value.clone_into(place);
-                    }
-                }
-                if line.is_empty() && !event[0].is_empty() {
-                    return Some(event);
-                }
-            }
-        })
+        super::runs::events(self.open("GET", path, headers, ""))
     }
 }
 

@@ -133,6 +133,13 @@ fn what_is_wrong_stands_beside_its_field_and_nothing_starts() {
     assert!(changed.starts_with("HTTP/1.1 422 ") && changed.contains("has changed"), "{changed}");
     assert!(changed.contains("no parameter renamed (typed) any more"), "{changed}");
     assert!(pages.own_post("/plans/none/start", "").starts_with("HTTP/1.1 404 "));
+    let page = pages.ask(FORM);
+    let elsewhere =
+        pages.own_post("/plans/none/start", &format!("{}&path=report.md&p.region=eu", hidden(&page)));
+    assert!(
+        elsewhere.starts_with("HTTP/1.1 422 ") && elsewhere.contains("is not there any more"),
+        "{elsewhere}"
+    );
     pages.shows("/runs", &["No run matches"]);
 }
 

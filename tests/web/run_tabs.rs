@@ -112,7 +112,11 @@ fn kept() -> (Sandbox, String, PathBuf) {
 fn a_file_is_viewed_as_text() {
     let (sandbox, file, _) = kept();
     let pages = Pages::open(&sandbox);
+    let has_record =
+        || !pages.ask("/audit?kind=artifact_read").contains("Nothing in this part of the log matches");
+    assert!(!has_record());
     pages.shows(&format!("{file}?view=text"), &["&lt;i&gt;one&lt;/i&gt;", "<h1>got.txt</h1>"]);
+    assert!(has_record(), "who looked is known");
     assert!(pages.ask(&file).ends_with("<i>one</i>\n"));
     // The name is that of the record, whatever the address says.
     pages.shows(&format!("{}?view=text", file.replace("got.txt", "other.txt")), &["<h1>got.txt</h1>"]);

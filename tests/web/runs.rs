@@ -21,7 +21,7 @@ steps:
 ";
 
 /// The events of a stream: name, id and data.
-fn events(stream: impl std::io::Read) -> impl Iterator<Item = [String; 3]> {
+pub(super) fn events(stream: impl std::io::Read) -> impl Iterator<Item = [String; 3]> {
     let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
     std::iter::from_fn(move || {
         let mut event: [String; 3] = Default::default();

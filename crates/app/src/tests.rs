@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Mutex};
 
 use crate::{
     Caller, CliExitCode, CommandError, Host, LineReader, RunOptions,
-    approve::{ApprovalDemand, authorize, confirm},
+    approve::{ApprovalDemand, WorkspaceApprovers, authorize, confirm},
     specs::load::load_named,
 };
 use wf_base::{diag::CheckedFile, remedy::UserAction};
+use wf_engine::ApproverSource as _;
 use wf_model::JsonObject;
 
 const PLAN: &str = "---\nkind: plan\nid: hello\nsteps:\n  - {id: a, run: 'true'}\n---\n";
@@ -121,4 +122,32 @@ fn where_nobody_can_be_asked_only_an_option_confirms() {
     let (_dir, listener) = workspace(PLAN);
     assert_eq!(confirm(&listener, false, "Sure?").unwrap_err().exit, CliExitCode::Usage);
     assert!(confirm(&listener, true, "Sure?").is_ok());
+}
+
+#[test]
+fn approvers_of_before_count_while_their_file_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("approvers.yaml");
+    let list = |required: u32, revoked: &str| {
+        format!(
+            "policy: reviewed\nrequired: {required}\napprovers:\n  \
+             - {{name: ada, key: d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a}}\n  \
+             - {{name: bob, key: 3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c{revoked}}}\n"
+        )
+    };
+    fs::write(dir.path().join("wf.yaml"), "").unwrap();
+    fs::write(&file, list(2, "")).unwrap();
+    let caller = Listener::at(dir.path());
+    let source = WorkspaceApprovers::of(&caller, &caller.host.workspace()).unwrap();
+    let before = source.approvers();
+    assert_eq!((before.required, before.keys.len()), (2, 2));
+    for torn in ["", "\n", "approvers: [", "policy: owner\nrequired: 0\n"] {
+        fs::write(&file, torn).unwrap();
+        assert_eq!(source.approvers(), before, "{torn:?}");
+    }
+    fs::remove_file(&file).unwrap();
+    assert_eq!(source.approvers(), before, "a checkout replaces it");
+    fs::write(&file, list(1, ", revoked: 2026-01-02")).unwrap();
+    let after = source.approvers();
+    assert!(after.required == 1 && after.keys[1].revoked.is_some(), "{after:?}");
 }

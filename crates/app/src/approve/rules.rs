@@ -29,15 +29,6 @@ impl SigningRules {
         Self::with_own_keys(caller.host(), listed.map(|(file, _)| file))
     }
 
-    /// Reads them without a word; `None` while they cannot be read.
-    fn read(host: &Host, workspace: &Workspace) -> Option<Self> {
-        let listed = match load::read_approvers(&DiskFiles::new(&workspace.root), APPROVERS) {
-            None => None,
-            Some((file, checked)) => Some(file.filter(|_| checked.count(Severity::Error) == 0)?),
-        };
-        Self::with_own_keys(host, listed).ok()
-    }
-
     fn with_own_keys(host: &Host, listed: Option<ApproversFile>) -> Result<Self, CommandError> {
         let own = match KeyFolder::from_env(&host.vars()) {
             Ok(folder) => keys::usable_keys(&folder)?,
@@ -78,17 +69,28 @@ impl SigningRules {
 }
 
 /// The approvers of a workspace, for a run: who was enrolled or revoked while it waits counts as for anybody else.
+///
+/// **Invariant:** while their file is being replaced, is gone or has mistakes, the ones of before count: without a file the user's
+/// own keys would, which a checkout must not bring about for a moment.
 pub struct WorkspaceApprovers {
     host: Host,
     workspace: Workspace,
-    /// The ones that were read last: they count while the file is being written, or has mistakes.
-    last: Mutex<Approvers>,
+    last: Mutex<ReadApprovers>,
+}
+
+/// The approvers as they were read last.
+struct ReadApprovers {
+    approvers: Approvers,
+    /// True if a file lists them.
+    are_listed: bool,
 }
 
 impl WorkspaceApprovers {
     /// Reads the approvers of a workspace for the first time.
     pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
-        let last = Mutex::new(SigningRules::of(caller, workspace)?.approvers);
+        let approvers = SigningRules::of(caller, workspace)?.approvers;
+        let are_listed = workspace.root.join(APPROVERS).exists();
+        let last = Mutex::new(ReadApprovers { approvers, are_listed });
         Ok(Self { host: caller.host().clone(), workspace: workspace.clone(), last })
     }
 }
@@ -96,9 +98,19 @@ impl WorkspaceApprovers {
 impl ApproverSource for WorkspaceApprovers {
     fn approvers(&self) -> Approvers {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rules) = SigningRules::read(&self.host, &self.workspace) {
-            *last = rules.approvers;
+        let listed = match load::read_approvers(&DiskFiles::new(&self.workspace.root), APPROVERS) {
+            // A file that is empty is one that is being written.
+            Some((file, checked)) if !checked.source.text().trim().is_empty() => {
+                file.filter(|_| checked.count(Severity::Error) == 0)
+            }
+            _ => None,
+        };
+        if listed.is_some() || !last.are_listed {
+            let are_listed = listed.is_some();
+            if let Ok(rules) = SigningRules::with_own_keys(&self.host, listed) {
+                *last = ReadApprovers { approvers: rules.approvers, are_listed };
+            }
         }
-        last.clone()
+        last.approvers.clone()
     }
 }

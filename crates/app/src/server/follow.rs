@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::ServerClient;
-use crate::CommandError;
+use crate::{CliExitCode, CommandError};
 use wf_base::name::{PlanId, RunId};
 use wf_core::{
     machine::{Event, EventKind, RunOutcome},
@@ -19,6 +19,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// The pause before a lost connection is opened again, and the number of times in a row.
 const PAUSE: Duration = Duration::from_secs(1);
 const MAX_LOSSES: u32 = 10;
+
+/// The largest event, in bytes.
+const MAX_EVENT: usize = 16 * 1024 * 1024;
 
 /// The states of a step that something works on.
 const WORKING: [&str; 4] = ["running", "queued", "verifying", "waiting"];
@@ -78,6 +81,9 @@ pub fn follow_run(
                     }
                     Some(part) => events.push(&part),
                 }
+                if events.size() > MAX_EVENT {
+                    return Err(client.is_other("an event is too large"));
+                }
                 while let Some(sent) = events.next_event() {
                     losses = 0;
                     after = sent.id;
@@ -93,12 +99,11 @@ pub fn follow_run(
         losses += 1;
         match followed {
             Ok(Some(end)) => return Ok(end),
+            // A refusal stays one: the key has ended, or the run is gone.
+            Err(error) if error.exit != CliExitCode::State => return Err(error),
             Ok(None) | Err(_) if losses < MAX_LOSSES && !after.is_empty() => std::thread::sleep(PAUSE),
             Ok(None) => {
-                return Err(CommandError::new(
-                    crate::CliExitCode::State,
-                    "the server ended the stream of events",
-                ));
+                return Err(CommandError::new(CliExitCode::State, "the server ended the stream of events"));
             }
             Err(error) => return Err(error),
         }
@@ -147,6 +152,11 @@ struct EventReader {
 impl EventReader {
     fn push(&mut self, part: &[u8]) {
         self.bytes.extend_from_slice(part);
+    }
+
+    /// Returns the bytes of what is not complete.
+    fn size(&self) -> usize {
+        self.bytes.len() + self.event.data.len()
     }
 
     /// Returns the next event that is complete. What is a comment, and what has no data, is none.

@@ -1,8 +1,8 @@
 //! The key of a form that starts a plan: the instant at which it was made, and random digits; or that of a request of a program.
 //!
 //! The id of the run follows from it, so a form starts one run, however often it is sent. It ends after some hours: what a browser
-//! sends again days later, when retention has removed the run, must not start another one.
-//! A program, which sends again at once or not at all, chooses any text as its key; that counts as long as the run is kept.
+//! sends again days later is about a page that nobody has in mind any more. A program chooses any text as its key, which does not
+//! end. Either starts nothing once retention has removed its run.
 
 use std::time::Duration;
 

@@ -77,9 +77,14 @@ pub(super) fn run_part(client: &ServerClient, run: Option<&str>) -> Result<Strin
     if let Some(run) = run {
         return Ok(path_part(run));
     }
-    let latest: ListedRuns = client.document("/runs?limit=1&checks=true")?;
-    let latest = latest.runs.into_iter().next();
-    latest.map(|run| run.id.to_string()).ok_or_else(|| usage_error("no runs yet"))
+    // Checks of goals are meant only where there is no other run, as they are here.
+    for path in ["/runs?limit=1", "/runs?limit=1&checks=true"] {
+        let ListedRuns { runs } = client.document(path)?;
+        if let Some(run) = runs.first() {
+            return Ok(run.id.to_string());
+        }
+    }
+    Err(usage_error("no runs yet"))
 }
 
 /// Returns the same for the argument of a command.
@@ -167,7 +172,9 @@ pub(super) fn logs(ui: &Ui, client: &ServerClient, args: &LogsArgs) -> Result<Cl
     };
     let mut is_found = false;
     for listed in steps_of(client, &run)? {
-        if step.is_some_and(|step| step != listed.step && step != listed.name) {
+        // The name of a repeated step means all of its items.
+        let is_item = step.is_some_and(|step| listed.step.starts_with(&format!("{step}[")));
+        if step.is_some_and(|step| step != listed.step && step != listed.name && !is_item) {
             continue;
         }
         let mut attempts = listed.attempts.iter().map(|attempt| attempt.attempt);
@@ -178,7 +185,7 @@ pub(super) fn logs(ui: &Ui, client: &ServerClient, args: &LogsArgs) -> Result<Cl
         };
         for attempt in attempts {
             is_found = true;
-            if step.is_none() {
+            if step.is_none() || is_item {
                 ui.print_line(&paint(DIM, &format!("{HEADING}{}#{attempt}", untrusted(&listed.name))))?;
             }
             let path = format!("/runs/{run}/steps/{}", path_part(&listed.step));

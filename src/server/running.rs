@@ -98,7 +98,7 @@ fn follow(
             "it runs at {origin}; Ctrl-C leaves it running: wf --server {origin} cancel {short}"
         ));
     }
-    let tracker = RunTracker::for_run(ResumeOptions::from_path(path, false), Duration::ZERO);
+    let tracker = RunTracker::for_run(ResumeOptions::at_server(path, origin), Duration::ZERO);
     let mut printer = PlainPrinter::new(ui.out(), ui.verbosity, tracker);
     let mut show = |line: FollowedLine<'_>| {
         if options.json {

@@ -91,6 +91,10 @@ fn a_request_is_answered_with_a_key_of_another_machine() {
     home.wf(&["key", "enrol", "ada", public.trim(), "--yes"]).exits(0);
     away.wf(&["run", "release"]).exits(5).says("waits for people");
     away.wf(&["inbox"]).exits(0).says("agree of release").says("approve");
+    // Its process lives, and waits as the run does.
+    away.wf(&["runs", "--state-is", "waiting"]).exits(0).says("release");
+    assert!(!away.wf(&["runs", "--state-is", "running"]).exits(0).out.contains("release"));
+    home.wf(&["runs", "--state-is", "waiting"]).exits(0).says("release");
     away.wf(&["approve", "--last", "--yes", "--key", "eve"]).exits(4).says("signature rejected");
     let approved = away.wf(&["approve", "--last", "agree", "--yes", "--key", "ada", "--reason", "good"]);
     approved.exits(0).says("recorded").says("what is signed");

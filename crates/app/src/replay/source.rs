@@ -14,7 +14,7 @@ use wf_base::{
 use wf_engine::Cassette;
 use wf_model::JsonObject;
 use wf_report::record::RunLifecycle;
-use wf_store::{RunState, StateFolder};
+use wf_store::StateFolder;
 
 /// A run to be replayed: of this workspace, or of a recording.
 pub struct ReplaySource {
@@ -65,8 +65,10 @@ impl ReplaySource {
             return refused("it is nested in another run", UserAction::ReplayRun(above.clone()).into());
         }
         // One that waits is replayed up to where it waits: the replay gets no approval there, either.
-        let life = RunLifecycle::of(&row, reader.leases().owner(&run)?);
-        if !matches!(row.state, RunState::Ended(_)) && life != RunLifecycle::Waiting {
+        let owner = reader.leases().owner(&run)?;
+        let is_live = owner.is_some_and(|owner| owner.alive);
+        let life = RunLifecycle::of(&row, owner);
+        if is_live || !matches!(life, RunLifecycle::Ended(_) | RunLifecycle::Waiting) {
             return refused("it has not ended", UserAction::ResumeRun(run.clone()).into());
         }
         if let Some(first) = &row.retry_of {

@@ -129,10 +129,14 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
         let action = UserAction::UndoRun(undone.clone());
         return Err(error.remedy("start another one while there is time: ", action));
     }
-    match RunLifecycle::of(row, reader.leases().owner(&row.id)?) {
+    let owner = reader.leases().owner(&row.id)?;
+    match RunLifecycle::of(row, owner) {
         RunLifecycle::Running => Err(failure("has not finished")
             .remedy("wait until it finishes, or cancel it: ", UserAction::CancelRun(row.id.clone()))),
-        RunLifecycle::Waiting => Err(failure("waits for approval").hint(decide_and_resume(&row.id))),
+        RunLifecycle::Waiting => {
+            let is_live = owner.is_some_and(|owner| owner.alive);
+            Err(failure("waits for approval").hint(decide_and_resume(&row.id, is_live)))
+        }
         RunLifecycle::Interrupted => {
             Err(failure("has not finished").remedy("resume it: ", UserAction::ResumeRun(row.id.clone())))
         }
@@ -146,11 +150,11 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
     }
 }
 
-fn decide_and_resume(run: &RunId) -> Remedy {
+/// Returns what to do about a run that waits: its process, if it lives, goes on by itself.
+fn decide_and_resume(run: &RunId, is_live: bool) -> Remedy {
     let form = RequestAnswerForm::Approval;
-    Remedy::from(UserAction::AnswerRequest { run: run.clone(), step: None, form })
+    let decide = Remedy::from(UserAction::AnswerRequest { run: run.clone(), step: None, form })
         .text(" or ")
-        .action(UserAction::DenyRequest { run: run.clone(), step: None, with_reason: false })
-        .text(", then ")
-        .action(UserAction::ResumeRun(run.clone()))
+        .action(UserAction::DenyRequest { run: run.clone(), step: None, with_reason: false });
+    if is_live { decide } else { decide.text(", then ").action(UserAction::ResumeRun(run.clone())) }
 }

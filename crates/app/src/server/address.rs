@@ -21,8 +21,9 @@ pub struct ServerAddress {
 impl ServerAddress {
     /// Reads an address: `https://NAME`, or `http://` to this machine.
     pub fn parse(text: &str) -> Result<Self, CommandError> {
+        let shown = shown_address(text);
         let refused = |reason: &str| {
-            let error = usage_error(format!("--server {text}: {reason}"));
+            let error = usage_error(format!("--server {shown}: {reason}"));
             error.hint("use https://NAME or https://NAME:PORT, or http://localhost:PORT for a server on this machine")
         };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| refused("it has no scheme"))?;
@@ -58,6 +59,17 @@ impl ServerAddress {
     /// True if it is this machine: no proxy leads there.
     pub(super) fn is_local(&self) -> bool {
         self.is_local
+    }
+}
+
+/// Returns an address without the password that may be in it.
+fn shown_address(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((before, host)) => {
+            let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
+            format!("{scheme}://…@{host}")
+        }
+        None => text.to_owned(),
     }
 }
 
@@ -124,6 +136,8 @@ mod tests {
         ] {
             assert!(ServerAddress::parse(wrong).is_err(), "{wrong}");
         }
+        let refusal = ServerAddress::parse("https://me:hunter2@wf.example.org").unwrap_err().message;
+        assert!(refusal.contains("https://…@wf.example.org") && !refusal.contains("hunter2"), "{refusal}");
     }
 
     #[test]

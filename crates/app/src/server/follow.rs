@@ -23,9 +23,6 @@ const MAX_LOSSES: u32 = 10;
 /// The largest event, in bytes.
 const MAX_EVENT: usize = 16 * 1024 * 1024;
 
-/// The states of a step that something works on.
-const WORKING: [&str; 4] = ["running", "queued", "verifying", "waiting"];
-
 /// An event of a run elsewhere.
 pub struct FollowedLine<'a> {
     /// The event as the server wrote it.
@@ -121,18 +118,7 @@ fn end_of(event: &FollowedEvent, run: &RunId) -> Option<RunOutcome> {
 /// True if nothing is left to do in a run before people answer.
 fn waits(client: &ServerClient, run: &RunId) -> Result<bool, CommandError> {
     let document: Value = client.document(&format!("/runs/{run}"))?;
-    let has_requests = document["requests"].as_array().is_some_and(|requests| !requests.is_empty());
-    let steps = document["steps"].as_array().into_iter().flatten();
-    let asked = document["requests"].as_array().into_iter().flatten();
-    let asked: Vec<&str> = asked.filter_map(|request| request["name"].as_str()).collect();
-    let is_working = |step: &Value| {
-        // A step that uses a plan goes on as long as a request inside waits.
-        let is_above = |name: &str, asked: &str| asked == name || asked.starts_with(&format!("{name}/"));
-        let is_asked =
-            step["name"].as_str().is_some_and(|name| asked.iter().any(|asked| is_above(name, asked)));
-        !is_asked && step["state"].as_str().is_some_and(|state| WORKING.contains(&state))
-    };
-    Ok(has_requests && !steps.into_iter().any(is_working))
+    Ok(document["state"] == "waiting")
 }
 
 /// An event as it was sent.

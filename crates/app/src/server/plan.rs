@@ -83,6 +83,15 @@ pub fn sign_start(
 ) -> Result<String, CommandError> {
     let folder = key_folder(caller.host())?;
     let own = require_signing_key(caller.host(), &folder, signing.key.as_deref())?;
+    // What is signed is drafted for this start: nobody can have read it before.
+    if !caller.is_interactive() {
+        let error = CommandError::new(
+            CliExitCode::Approval,
+            "its start is signed by a person, and this is not a terminal",
+        );
+        let page = format!("{}/plans/{}/start", client.origin(), path_part(&plan.name));
+        return Err(error.hint(format!("start it from a terminal, or on its page: {page}")));
+    }
     let path = format!("/plans/{}/statement", path_part(&plan.name));
     let draft: DraftedStart = client.post(&path, Some(key), start)?;
     let statement: Option<ApprovalStatement> = serde_json::from_str(&draft.payload).ok();

@@ -5,7 +5,6 @@ use wf_base::{
     remedy::UserAction,
 };
 use wf_core::{memory::MemoryNote, session::SessionRefusal};
-use wf_report::record::RunLifecycle;
 use wf_store::{RunFilter, RunState, StoreError, StoreReader};
 
 /// A session of the workspace, with the runs and the notes in it.
@@ -45,29 +44,28 @@ impl OpenedSession {
         Ok(self.reader.sessions().current()?.is_some_and(|current| current.name == self.name))
     }
 
-    /// Returns its unended outermost runs, newest first.
-    fn open_runs(&self) -> Result<Vec<(RunId, RunLifecycle)>, CommandError> {
+    /// Returns its unended outermost runs, newest first; true for those a process works on, or waits in.
+    fn open_runs(&self) -> Result<Vec<(RunId, bool)>, CommandError> {
         let state = Some(RunState::Running);
         let filter = RunFilter { session: Some(self.name.clone()), state, ..RunFilter::default() };
         let rows = self.reader.runs().list(usize::MAX, &filter)?.into_iter();
         let open = rows.map(|row| {
             let owner = self.reader.leases().owner(&row.id)?;
-            let state = RunLifecycle::of(&row, owner);
-            Ok((row.id, state))
+            Ok((row.id, owner.is_some_and(|owner| owner.alive)))
         });
         open.collect()
     }
 
-    /// Returns the runs a process works on.
+    /// Returns the runs that have a process.
     pub fn live_runs(&self) -> Result<Vec<RunId>, CommandError> {
         let open = self.open_runs()?.into_iter();
-        Ok(open.filter(|(_, state)| *state == RunLifecycle::Running).map(|(run, _)| run).collect())
+        Ok(open.filter(|(_, is_live)| *is_live).map(|(run, _)| run).collect())
     }
 
     /// Returns the runs waiting to be resumed, the oldest first, with those waiting for an approval still.
     pub fn resting_runs(&self) -> Result<Vec<RunId>, CommandError> {
         let open = self.open_runs()?.into_iter().rev();
-        Ok(open.filter(|(_, state)| *state != RunLifecycle::Running).map(|(run, _)| run).collect())
+        Ok(open.filter(|(_, is_live)| !is_live).map(|(run, _)| run).collect())
     }
 
     /// Refuses to end the session as completed while runs of it have not ended.

@@ -11,12 +11,19 @@ pub struct ResumeOptions {
     is_goal: bool,
     /// True if its reviewed approval allows no further run.
     used_up: bool,
+    /// The address of the server where it ran; `None`: here.
+    server: Option<String>,
 }
 
 impl ResumeOptions {
     /// The options after a run of a plan at this path, or of a part of a reconciliation of a goal.
     pub fn from_path(path: &str, is_goal: bool) -> Self {
-        Self { path: path.to_owned(), is_goal, used_up: false }
+        Self { path: path.to_owned(), is_goal, ..Self::default() }
+    }
+
+    /// The options after a run of a plan at a server.
+    pub fn at_server(path: &str, origin: &str) -> Self {
+        Self { path: path.to_owned(), server: Some(origin.to_owned()), ..Self::default() }
     }
 
     /// Records the approval with which the run started.
@@ -30,7 +37,11 @@ impl ResumeOptions {
     /// Returns the commands to resume: a reconciliation of a goal is not repeated in part, and a
     /// used-up approval allows no other run.
     pub(super) fn commands(&self, run: &RunRef) -> String {
-        let retry = format!("wf retry {}", run.id.short());
+        let short = run.id.short();
+        let retry = match &self.server {
+            Some(origin) => return format!("wf --server {origin} retry {short}"),
+            None => format!("wf retry {short}"),
+        };
         if self.is_goal {
             format!("wf goal run {}", goal_name(run.plan.as_str(), &self.path))
         } else if self.used_up {

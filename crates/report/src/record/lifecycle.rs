@@ -12,7 +12,7 @@ use wf_store::{RunOwner, RunRow, RunState};
 pub enum RunLifecycle {
     /// A process works on it.
     Running,
-    /// An approval is pending, and no process works on it meanwhile.
+    /// A request is open, and nothing is done meanwhile; a process may wait for the answer.
     Waiting,
     /// It has not ended and no process works on it: it can be resumed.
     #[default]
@@ -25,7 +25,9 @@ impl RunLifecycle {
     pub fn of(run: &RunRow, owner: Option<RunOwner>) -> Self {
         match run.state {
             RunState::Ended(outcome) => Self::Ended(outcome),
-            RunState::Running if owner.is_some_and(|owner| owner.alive) => Self::Running,
+            RunState::Running if owner.is_some_and(|owner| owner.alive) && !run.waits_for_people => {
+                Self::Running
+            }
             RunState::Running if run.pending_approvals > 0 => Self::Waiting,
             RunState::Running => Self::Interrupted,
         }

@@ -187,6 +187,10 @@ impl ApprovalRefusal {
                 Remedy::from("all approvers must give the same answer: give that one, or refuse: ")
                     .action(UserAction::DenyRequest { run, step, with_reason: true })
             }
+            Self::Unlisted(_) => {
+                "answer with the key of an approver, or let one of them enrol this key where the workspace is"
+                    .into()
+            }
             Self::NotAsked(_) => {
                 Remedy::from("one of the requested approvers must answer: ").action(UserAction::ShowRun(run))
             }

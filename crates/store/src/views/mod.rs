@@ -1,7 +1,7 @@
 //! The queries about runs, as reports and pages show them.
 //!
 //! `view` has the rows a caller gets, `rows` makes them of rows of tables; `runs`, `tasks`, `sources` and `leases` query them.
-//! `summary` makes what is left of a run pruned; `idle` has the times without work. `reader_pool` keeps readers open between pages.
+//! `summary` makes what is left of a run pruned; `idle` has the times without work, `waits` says which wait for people alone. `reader_pool` keeps readers open between pages.
 //!
 //! **Invariant:** a query reads in one connection and changes nothing.
 //!
@@ -16,3 +16,4 @@ pub(crate) mod sources;
 pub(crate) mod summary;
 pub(crate) mod tasks;
 pub(crate) mod view;
+pub(crate) mod waits;

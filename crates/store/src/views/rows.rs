@@ -56,6 +56,7 @@ pub(crate) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         counts: row.json_if("counts")?.unwrap_or_default(),
         outputs: row.json_if("outputs")?.unwrap_or_default(),
         pending_approvals: row.get("pending_approvals")?,
+        waits_for_people: false,
         accepted: row.json_if("accepted")?,
         undo: row.json_if("undo")?,
         undo_of: row.run_if("undo_of")?,

@@ -87,7 +87,7 @@ impl RunTable<&StoreReader> {
         if self.follow_log(&mut run_rows)? {
             run_rows.retain(|row| filter.state.is_none_or(|state| row.state == state));
         }
-        run_rows.into_iter().map(|row| self.with_idle(row)).collect()
+        run_rows.into_iter().map(|row| self.complete(row)).collect()
     }
 
     /// Returns the latest runs of each plan that are not nested, newest first: one pass over all runs.
@@ -104,7 +104,7 @@ impl RunTable<&StoreReader> {
         );
         let mut run_rows: Vec<RunRow> = self.0.all(&sql, [integer(limit)], rows::run)?;
         self.follow_log(&mut run_rows)?;
-        run_rows.into_iter().map(|row| self.with_idle(row)).collect()
+        run_rows.into_iter().map(|row| self.complete(row)).collect()
     }
 
     /// Returns the number of runs of each plan that ended since an instant, by their outcome; those nested apart.
@@ -142,14 +142,19 @@ impl RunTable<&StoreReader> {
         let text = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         let run_rows: Vec<RunRow> =
             self.0.all(&sql, (&text, format!("%{text}%"), integer(limit)), rows::run)?;
-        run_rows.into_iter().map(|row| self.with_idle(row)).collect()
+        run_rows.into_iter().map(|row| self.complete(row)).collect()
     }
 
     pub fn get(self, run: &RunId) -> Result<RunRow, StoreError> {
         self.0.fold(run)?;
         let sql = format!("SELECT {} FROM runs WHERE id = ?1", rows::RUN);
         let row = self.0.query_one(&sql, [run.as_str()], rows::run)?;
-        self.with_idle(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
+        self.complete(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
+    }
+
+    /// Adds to a row what is derived from others: its idle time, and whether it waits for people.
+    fn complete(self, row: RunRow) -> Result<RunRow, StoreError> {
+        self.with_wait(self.with_idle(row)?)
     }
 
     /// Returns the configuration a run was recorded with.
@@ -217,9 +222,16 @@ impl RunTable<&StoreReader> {
         }
     }
 
-    /// Returns the latest run not nested.
+    /// Returns the latest run not nested. A check of a goal at a slot is meant only where there is no other run: with a goal that
+    /// is due each minute, it would hide what people started.
     pub fn last(self) -> Result<RunId, FindError> {
-        self.latest()?.into_iter().next().ok_or(FindError::NoRuns)
+        let sql = "SELECT id FROM runs WHERE parent IS NULL
+                       AND NOT (config ->> '$.goal' IS 'look' AND ifnull(params ->> '$.slot', '') <> '')
+                   ORDER BY key DESC LIMIT 1";
+        match self.0.ids(sql, ())?.into_iter().next() {
+            Some(run) => Ok(run),
+            None => self.latest()?.into_iter().next().ok_or(FindError::NoRuns),
+        }
     }
 
     fn latest(self) -> Result<Vec<RunId>, StoreError> {

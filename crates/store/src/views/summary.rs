@@ -75,6 +75,7 @@ pub(super) fn pruned_row(id: RunId, summary: RunSummary) -> RunRow {
         counts: summary.counts,
         outputs: JsonObject::default(),
         pending_approvals: 0,
+        waits_for_people: false,
         accepted: None,
         undo: None,
         undo_of: None,

@@ -51,6 +51,9 @@ pub struct RunRow {
     pub outputs: JsonObject,
     /// The number of open questions to the user.
     pub pending_approvals: u32,
+    /// True if requests are open, and no task is at work meanwhile.
+    #[serde(skip)]
+    pub waits_for_people: bool,
     /// The number of criteria that passed, if it was accepted with fewer than all.
     pub accepted: Option<CriteriaCount>,
     /// The means to undo it, if it has them.

@@ -52,9 +52,13 @@ impl<T: DeserializeOwned> FromRequest<Site> for ApiBody<T> {
     }
 }
 
-/// Reads a body.
+/// Reads a body: an object. As a list, its fields would be taken by their order.
 fn read_body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let text = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
+    if text.trim_ascii_start().starts_with(b"[") {
+        let message = "the body means nothing here: it is a list, and not an object";
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, message).place("body, line 1, column 1"));
+    }
     exact_json::read_bytes(text).map_err(|error| {
         let message = error.to_string();
         let (message, at) = message.rsplit_once(" at line ").unwrap_or((&message, "1 column 0"));
@@ -109,6 +113,8 @@ mod tests {
             "{unknown}"
         );
         assert_eq!(read_body::<ApiStart>(b" \n").unwrap(), ApiStart::default());
+        let list = refusal(" [{\"greeting\": \"hello\"}, null, null]");
+        assert!(list["message"].as_str().unwrap().contains("a list, and not an object"), "{list}");
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! A link as a QR code, for the camera of a phone.
 
 use anstyle::AnsiColor;
-use fast_qr::{ECL, QRBuilder};
+use fast_qr::{ECL, QRBuilder, QRCode};
 
 use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::paint;
+
+/// The light modules around a code, by its standard.
+const MARGIN: usize = 4;
 
 /// Returns the code of a link, with a margin, two rows to a line.
 pub(super) fn link_code(link: &str) -> Result<String, CommandError> {
@@ -18,7 +21,26 @@ pub(super) fn link_code(link: &str) -> Result<String, CommandError> {
     })?;
     // The code is made of its light parts, so its colours are its own.
     let style = AnsiColor::BrightWhite.on(AnsiColor::Black);
-    Ok(code.to_str().lines().map(|line| format!("{}\n", paint(style, line))).collect())
+    let lines = (0..code.size + 2 * MARGIN).step_by(2);
+    Ok(lines.map(|row| format!("{}\n", paint(style, &code_line(&code, row)))).collect())
+}
+
+/// Returns two rows of modules, those of the margin counted.
+fn code_line(code: &QRCode, row: usize) -> String {
+    let is_dark = |row: usize, column: usize| {
+        let inner = row.checked_sub(MARGIN).zip(column.checked_sub(MARGIN));
+        inner.is_some_and(|(row, column)| {
+            row < code.size
+                && code[row].get(column).filter(|_| column < code.size).is_some_and(|module| module.value())
+        })
+    };
+    let pair = |column| match (is_dark(row, column), is_dark(row + 1, column)) {
+        (true, true) => ' ',
+        (true, false) => '▄',
+        (false, true) => '▀',
+        (false, false) => '█',
+    };
+    (0..code.size + 2 * MARGIN).map(pair).collect()
 }
 
 #[cfg(test)]
@@ -34,7 +56,9 @@ mod tests {
         let widths: Vec<usize> = code.lines().map(|line| line.chars().count()).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{code}");
         assert!(widths.len() * 2 >= widths[0] && widths.len() * 2 <= widths[0] + 2, "{code}");
-        assert!(code.lines().all(|line| line.starts_with('█') || line.starts_with('▄')), "{code}");
+        assert!(code.lines().all(|line| line.starts_with("████") && line.ends_with("████")), "{code}");
+        let ends = [code.lines().next(), code.lines().nth(1), code.lines().last()];
+        assert!(ends.iter().flatten().all(|line| line.chars().all(|module| module == '█')), "{code}");
     }
 
     #[test]

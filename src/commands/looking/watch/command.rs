@@ -5,6 +5,7 @@ use ratatui::{
     DefaultTerminal,
     crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read},
 };
+use rustix::process::Signal;
 
 use super::{
     draw::{WatchContent, draw},
@@ -43,8 +44,10 @@ const WAITS_OF_A_LOOK: usize = 5;
 /// Follows a run on the whole terminal.
 pub fn run(ui: &Ui, args: &WatchArgs) -> Result<CliExitCode, CommandError> {
     let run = args.run.resolve(&StateReader::open(&ui.host.workspace())?)?;
-    if !ui.terminal.is_output || ui.host.var("TERM").is_none_or(|term| term == "dumb") {
-        let reason = "`wf watch` needs a terminal that it can draw on, and standard output is none";
+    let is_dumb = ui.host.var("TERM").is_none_or(|term| term == "dumb");
+    if !ui.terminal.is_output || is_dumb {
+        let other = if ui.terminal.is_output { "by `TERM` this is none" } else { "standard output is none" };
+        let reason = format!("`wf watch` needs a terminal that it can draw on, and {other}");
         let hint = format!("wf logs {} --follow prints its output as lines", run.short());
         return Err(CommandError::new(CliExitCode::Usage, reason).hint(hint));
     }
@@ -92,8 +95,10 @@ impl WatchLoop<'_> {
                 }
                 match next_event()? {
                     Some(Event::Key(key)) if key.kind == KeyEventKind::Press => {
-                        if self.press(key, &run, size) == WatchAct::Leave {
-                            return Ok(());
+                        match self.press(key, &run, size) {
+                            WatchAct::Leave => return Ok(()),
+                            WatchAct::Pause => self.pause()?,
+                            _ => {}
                         }
                         break;
                     }
@@ -139,14 +144,29 @@ impl WatchLoop<'_> {
     }
 
     fn press(&mut self, key: KeyEvent, run: &WatchedRun, size: ScreenSize) -> WatchAct {
-        let is_interrupt = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
-        let act = if is_interrupt { WatchAct::Leave } else { self.screen.press(key.code, run, size) };
+        let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let act = match key.code {
+            KeyCode::Char('c') if has_control => WatchAct::Leave,
+            KeyCode::Char('z') if has_control => WatchAct::Pause,
+            KeyCode::Char(_) if has_control => WatchAct::Stay,
+            code => self.screen.press(code, run, size),
+        };
         match act {
             WatchAct::Cancel => self.screen.message = self.cancel(),
             WatchAct::OpenPage => self.screen.message = open_page(self.ui, &format!("/runs/{}", self.run)),
-            WatchAct::Stay | WatchAct::Leave => {}
+            WatchAct::Stay | WatchAct::Leave | WatchAct::Pause => {}
         }
         act
+    }
+
+    /// Gives the terminal back and stops, as a shell expects of Ctrl-Z, until the shell lets it go on.
+    fn pause(&mut self) -> Result<(), CommandError> {
+        ratatui::restore();
+        let process_group = rustix::process::getpgrp();
+        rustix::process::kill_process_group(process_group, Signal::TSTP)
+            .map_err(|error| unusable(&error.into()))?;
+        self.terminal = ratatui::try_init().map_err(|error| unusable(&error))?;
+        Ok(())
     }
 
     /// Cancels the run by a process of its own, and says what came of it.

@@ -11,7 +11,7 @@ use ratatui::{
 use super::screen::{ScreenSize, WatchPane, WatchScreen};
 use wf_app::views::{LogLines, WatchedRequest, WatchedRun, WatchedStep};
 use wf_base::{
-    units::{elapsed, moment},
+    units::{elapsed, moment, plural},
     untrusted::untrusted,
 };
 
@@ -215,7 +215,7 @@ fn draw_log(frame: &mut Frame<'_>, screen: &WatchScreen, content: WatchContent<'
     let end = if last < log.total {
         format!("to line {last} of {}", log.total)
     } else {
-        format!("{} lines", log.total)
+        plural(usize::try_from(log.total).unwrap_or(usize::MAX), "line")
     };
     let mut lines = vec![Line::from(Span::styled(format!("{name} #{} · {end}", step.attempts), dim()))];
     lines.extend(last_lines.map(|line| {

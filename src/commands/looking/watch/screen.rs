@@ -28,6 +28,8 @@ pub enum WatchPane {
 pub enum WatchAct {
     Stay,
     Leave,
+    /// It gives the terminal back, and stops until the shell lets it go on.
+    Pause,
     Cancel,
     OpenPage,
 }
@@ -131,7 +133,9 @@ impl WatchScreen {
             }
             KeyCode::Char('g') => self.pane = WatchPane::Graph,
             KeyCode::Char('a') => self.show_requests(run),
-            KeyCode::Char('?') => self.pane = WatchPane::Help,
+            KeyCode::Char('?') => {
+                self.pane = if self.pane == WatchPane::Help { WatchPane::Steps } else { WatchPane::Help };
+            }
             KeyCode::Char('f') => {
                 (self.only_failed, self.pane) = (!self.only_failed, WatchPane::Steps);
                 (self.cursor, self.top, self.log_back) = (0, 0, 0);

@@ -38,6 +38,7 @@ pub struct RequestName {
 
 /// An answer before its signature.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(rename = "Answer")]
 pub struct RemoteAnswer {
     /// True for a yes and for the answer to a question.

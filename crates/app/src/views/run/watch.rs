@@ -176,6 +176,15 @@ impl RunWatcher {
         };
         watched.title.clone_from(&plan.parts().title);
         let begun: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
+        let is_waiting = watched.life == RunLifecycle::Waiting;
+        // A repeated step counts by its items alone.
+        for step in plan.steps().iter().filter(|step| step.is_repeated()) {
+            let word = begun.get(step.id.as_str()).map(|row| shown_state(row.state, is_waiting).as_str());
+            if let Some(count) = word.and_then(|word| watched.states.get_mut(word)) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        watched.states.retain(|_, count| *count > 0);
         let is_unbegun = |name: &&str| !begun.contains_key(name);
         let names = || plan.steps().iter().map(|step| step.id.as_str());
         watched.unbegun = names().filter(is_unbegun).count();
@@ -186,7 +195,6 @@ impl RunWatcher {
             watched.steps.extend(names().filter(is_unbegun).skip(passed).take(room).map(unbegun_step));
         }
         if query.has_layers && plan.steps().len() <= MAX_LAYERED_STEPS {
-            let is_waiting = watched.life == RunLifecycle::Waiting;
             let shown = |name: &str| match begun.get(name) {
                 Some(row) => WatchedStep {
                     word: state_word(shown_state(row.state, is_waiting), row.standing),

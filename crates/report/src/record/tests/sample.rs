@@ -44,6 +44,7 @@ pub(crate) fn run() -> RunRow {
         counts: StepCounts { verified: 1, failed: 1, skipped: 1, ..StepCounts::default() },
         outputs: JsonObject::new(),
         pending_approvals: 0,
+        waits_for_people: false,
         accepted: None,
         undo: None,
         undo_of: None,

@@ -320,7 +320,10 @@ fn a_passkey_approves_what_cannot_be_taken_back() {
     until("it has no passkey", || browser.address().contains("/keys?back="));
     let passkey = make(&browser, "passkey");
     assert!(passkey.starts_with("passkey:") && passkey.contains("localhost:04"), "{passkey}");
-    sandbox.wf(&["key", "enrol", "phone", &passkey, "--yes"]).exits(0);
+    browser.click("#passkey-ask button");
+    until("it asks to be enrolled", || browser.is_shown("#passkey-asked"));
+    let words = browser.text("#passkey-words");
+    sandbox.wf(&["key", "enrol", "phone", &words, "--yes"]).exits(0).says(&passkey);
     browser.open(&card);
     until("it can sign", || browser.is_shown("#answer"));
     browser.click("#answer button[value=yes]");

@@ -1,5 +1,7 @@
 //! The views of a server: plans, runs, output, and requests that wait.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,6 +28,10 @@ use wf_report::{ColumnAlign, TextTable};
 
 /// The most lines of `--tail`: those of one answer.
 const MAX_TAIL: usize = 2_000;
+
+/// The pause before a lost connection is opened again, and the number of times in a row.
+const PAUSE: Duration = Duration::from_secs(1);
+const MAX_LOSSES: u32 = 10;
 
 /// A run in a list.
 #[derive(Deserialize)]
@@ -216,8 +222,39 @@ fn print_log(
         }
         return Ok(());
     }
-    let path = format!("{path}.txt?attempt={attempt}&follow={}", args.follow);
+    if args.follow {
+        return follow_log(ui, client, path, attempt);
+    }
+    let path = format!("{path}.txt?attempt={attempt}");
     client.download(&path, &mut |bytes| ui.print(&String::from_utf8_lossy(bytes)))
+}
+
+/// Prints the output of an attempt until it ends, also after the connection was lost: each byte once.
+fn follow_log(ui: &Ui, client: &ServerClient, path: &str, attempt: u32) -> Result<(), CommandError> {
+    let (mut offset, mut losses) = (0, 0);
+    loop {
+        let sent = client.download(
+            &format!("{path}.txt?attempt={attempt}&follow=true&offset={offset}"),
+            &mut |bytes| {
+                (offset, losses) = (offset + bytes.len(), 0);
+                ui.print(&String::from_utf8_lossy(bytes))
+            },
+        );
+        // A server that is stopped ends the answer, too.
+        let is_whole = sent.and_then(|()| {
+            let document: Value = client.document(&format!("{path}?attempt={attempt}&count=1"))?;
+            Ok(document["is_whole"] == true)
+        });
+        losses += 1;
+        match is_whole {
+            Ok(true) => return Ok(()),
+            Err(error) if error.exit != CliExitCode::State || losses >= MAX_LOSSES => return Err(error),
+            Ok(false) if losses >= MAX_LOSSES => {
+                return Err(client.is_other("it ended the output before the attempt"));
+            }
+            _ => std::thread::sleep(PAUSE),
+        }
+    }
 }
 
 /// Returns the steps of a run that have begun.

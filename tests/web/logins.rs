@@ -75,6 +75,39 @@ fn the_audit_log_names_the_login_that_asked() {
 }
 
 #[test]
+fn a_browser_asks_for_its_key_to_be_enrolled_and_words_are_compared() {
+    const KEY: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
+    let sandbox = Sandbox::new();
+    sandbox.wf(&["key", "enrol", "phone"]).exits(2).says("no browser asks");
+    let pages = Pages::open(&sandbox);
+    let refused = pages.own_post("/keys", "key=lusab");
+    assert!(refused.starts_with("HTTP/1.1 4"), "{refused}");
+    for _ in 0..2 {
+        let asked = pages.own_post("/keys", &format!("key={KEY}"));
+        assert!(asked.starts_with("HTTP/1.1 303 ") && asked.contains("location: /keys"), "{asked}");
+    }
+    let view = pages.view("/keys");
+    fits("key", "", &view);
+    assert_eq!(view["asked"].as_array().unwrap().len(), 1, "{view}");
+    let words = view["asked"][0]["words"].as_str().unwrap();
+    pages.shows("/keys", &[words, "· a browser"]);
+    pages.shows("/audit?kind=key_requested", &["· a browser"]);
+
+    sandbox.wf(&["key", "enrol", "phone"]).exits(2).says("not a terminal");
+    let other = "lusab-babad-gutih-tugad-mapih-hofun";
+    sandbox
+        .wf(&["key", "enrol", "phone", other, "--yes"])
+        .exits(2)
+        .says("no browser asks for a key with these");
+    sandbox.wf(&["key", "enrol", "phone", words]).exits(2).says("not a terminal");
+    let enrolled = sandbox.wf(&["key", "enrol", "phone", &words.replace('-', " ").to_uppercase(), "--yes"]);
+    enrolled.exits(0).says(KEY).says(words);
+    assert!(sandbox.read("approvers.yaml").contains(KEY));
+    assert_eq!(pages.view("/keys")["asked"].as_array().unwrap().len(), 0);
+    sandbox.wf(&["key", "enrol", "tablet", words, "--yes"]).exits(2).says("no browser asks");
+}
+
+#[test]
 fn a_link_is_one_to_the_server_that_runs() {
     let sandbox = Sandbox::new();
     let first = Pages::open(&sandbox);

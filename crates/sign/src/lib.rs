@@ -18,6 +18,7 @@ mod passkey;
 mod signer;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use canonical::{canonical, canonical_without};
 pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};

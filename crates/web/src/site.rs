@@ -280,6 +280,7 @@ impl Site {
             .route("/inbox/{run}/{number}/answer", post(pages::inbox::answer))
             .route("/links", post(pages::login::add_link))
             .route("/me/name", post(pages::login::rename))
+            .route("/keys", post(pages::keys::ask))
             .route("/logins/{id}/end", post(pages::login::end))
             .route("/logout", post(pages::login::logout))
             .layer(from_fn_with_state(self.clone(), limits::limit_posts))

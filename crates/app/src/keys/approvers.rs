@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use super::approvers_file::{with_approver, with_revocation, write_approvers};
+use super::{
+    approvers_file::{with_approver, with_revocation, write_approvers},
+    asked::forget_asked,
+};
 use crate::{
     APPROVERS, Caller, CliExitCode, CommandError, approve::confirm, relative_path, specs::load::approvers,
     watch,
@@ -81,13 +84,15 @@ pub fn enrol_key(
             .hint(format!("add it by hand, below `approvers`: {line}"))
     })?;
     caller.info(&format!(
-        "the holder of the private key of {} can then approve in this workspace\n",
-        key.text()
+        "the holder of the private key of {} can then approve in this workspace\nits words: {}\n",
+        key.text(),
+        key.words()
     ));
     confirm(caller, is_confirmed, &format!("Add `{name}` to {shown}?"))?;
     let permissions = fs::metadata(&path).ok().map(|metadata| metadata.permissions());
     write_approvers(&path, &text, permissions)
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
+    forget_asked(caller, key)?;
     let (id, name) = (key.id(), name.to_owned());
     watch::record_quietly(caller, WorkspaceAction::KeyEnrolled { key: id, name });
     Ok(KeyEnrolment::Now(shown))

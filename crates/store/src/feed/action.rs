@@ -38,6 +38,11 @@ pub enum WorkspaceAction {
         key: Sha256Digest,
         name: String,
     },
+    /// A browser asked for its public key to be added to the approvers.
+    KeyRequested {
+        /// Its id.
+        key: Sha256Digest,
+    },
     /// A public key was added to the approvers.
     KeyEnrolled {
         /// Its id.

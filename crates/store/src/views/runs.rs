@@ -16,6 +16,7 @@ use crate::{
         rows,
         summary::pruned_row,
         view::{PlanOutcomeCount, RunFilter, RunRow, RunState},
+        waits::with_wait,
     },
 };
 use wf_base::{
@@ -154,7 +155,7 @@ impl RunTable<&StoreReader> {
 
     /// Adds to a row what is derived from others: its idle time, and whether it waits for people.
     fn complete(self, row: RunRow) -> Result<RunRow, StoreError> {
-        self.with_wait(self.with_idle(row)?)
+        with_wait(self.0, self.with_idle(row)?)
     }
 
     /// Returns the configuration a run was recorded with.

@@ -1,6 +1,6 @@
-//! Whether a run that has not ended waits for people alone.
+//! The runs that wait for people alone.
 //!
-//! Its process may live on meanwhile: with `--wait`, or where the server started it. So a list, a page or a program that
+//! The process of one may live on meanwhile: with `--wait`, or where the server started it. So a list, a page or a program that
 //! asks for the runs that wait finds them by what is under way, and not by whether there is a process.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,6 @@ use crate::{
     db::reader::StoreReader,
     error::StoreError,
     views::{
-        runs::RunTable,
         tasks::{StepOrder, StepSelection},
         view::{RunRow, RunState},
     },
@@ -20,38 +19,36 @@ use wf_core::machine::{Attempt, StepState, TaskId};
 /// The tasks at work that are looked at, in each run: where there are more, one of them is no nested run that waits.
 const MAX_TASKS: usize = 256;
 
-impl RunTable<&StoreReader> {
-    /// Adds to a run whether it waits for people alone.
-    pub(super) fn with_wait(self, row: RunRow) -> Result<RunRow, StoreError> {
-        let has_requests = row.state == RunState::Running && row.pending_approvals > 0;
-        let waits_for_people = has_requests && !self.is_at_work(&row.id)?;
-        Ok(RunRow { waits_for_people, ..row })
-    }
+/// Adds to a run whether it waits for people alone.
+pub(super) fn with_wait(reader: &StoreReader, row: RunRow) -> Result<RunRow, StoreError> {
+    let has_requests = row.state == RunState::Running && row.pending_approvals > 0;
+    let waits_for_people = has_requests && !is_at_work(reader, &row.id)?;
+    Ok(RunRow { waits_for_people, ..row })
+}
 
-    /// True if a task of a run, or of one nested in it, is at work. A task that waits for a lock or for its next attempt is not.
-    fn is_at_work(self, run: &RunId) -> Result<bool, StoreError> {
-        let mut nested = BTreeSet::new();
-        for (inner, attempt) in self.children(run)? {
-            if self.is_unended(&inner)? {
-                if self.is_at_work(&inner)? {
-                    return Ok(true);
-                }
-                nested.insert(attempt);
+/// True if a task of a run, or of one nested in it, is at work. A task that waits for a lock or for its next attempt is not.
+fn is_at_work(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
+    let mut nested = BTreeSet::new();
+    for (inner, attempt) in reader.runs().children(run)? {
+        if is_unended(reader, &inner)? {
+            if is_at_work(reader, &inner)? {
+                return Ok(true);
             }
+            nested.insert(attempt);
         }
-        let states = Some(vec![StepState::Running, StepState::Verifying]);
-        let selection = StepSelection { states, offset: 0, limit: MAX_TASKS, order: StepOrder::Start };
-        let tasks = self.0.steps().page(run, &selection)?.steps.into_iter();
-        // A repeated step has no attempts of its own: its items have them.
-        let mut at_work = tasks.filter(|task| task.attempts > 0).map(|task| {
-            let task_id = TaskId { step: task.step, item: task.item };
-            Attempt { task_id, attempt: task.attempts }
-        });
-        Ok(at_work.any(|attempt| !nested.contains(&attempt.to_string())))
     }
+    let states = Some(vec![StepState::Running, StepState::Verifying]);
+    let selection = StepSelection { states, offset: 0, limit: MAX_TASKS, order: StepOrder::Start };
+    let tasks = reader.steps().page(run, &selection)?.steps.into_iter();
+    // A repeated step has no attempts of its own: its items have them.
+    let mut at_work = tasks.filter(|task| task.attempts > 0).map(|task| {
+        let task_id = TaskId { step: task.step, item: task.item };
+        Attempt { task_id, attempt: task.attempts }
+    });
+    Ok(at_work.any(|attempt| !nested.contains(&attempt.to_string())))
+}
 
-    fn is_unended(self, run: &RunId) -> Result<bool, StoreError> {
-        let sql = "SELECT outcome IS NULL FROM runs WHERE id = ?1";
-        Ok(self.0.query_one(sql, [run.as_str()], |row| row.get(0))?.unwrap_or_default())
-    }
+fn is_unended(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
+    let sql = "SELECT outcome IS NULL FROM runs WHERE id = ?1";
+    Ok(reader.query_one(sql, [run.as_str()], |row| row.get(0))?.unwrap_or_default())
 }

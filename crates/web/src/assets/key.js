@@ -55,7 +55,12 @@ const isAddress = () => /^[\d.]+$|^\[/.test(location.hostname);
 // Shows the public part of a key, or the button that makes one.
 async function show(name, text) {
   document.getElementById(`${name}-public`).textContent = text ?? "";
-  document.getElementById(`${name}-command`).textContent = text ? `wf key enrol NAME ${text}` : "";
+  const asked = [...document.querySelectorAll("#asked-keys [data-key]")].find((row) => row.dataset.key === text);
+  document.getElementById(`${name}-command`).textContent = text ? `wf key enrol NAME ${asked?.dataset.words ?? text}` : "";
+  document.getElementById(`${name}-value`).value = text ?? "";
+  document.getElementById(`${name}-words`).textContent = asked?.dataset.words ?? "";
+  document.getElementById(`${name}-ask`).hidden = Boolean(asked);
+  document.getElementById(`${name}-asked`).hidden = !asked;
   document.getElementById(name).hidden = !text;
   document.getElementById(`${name}-make`).hidden = Boolean(text);
 }

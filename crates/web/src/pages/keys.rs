@@ -1,7 +1,18 @@
-use axum::{extract::Query, response::Response};
+use axum::{
+    extract::{Form, Query},
+    response::Response,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::visit::Visit;
+use crate::{
+    respond,
+    visit::{LoginSite, Visit},
+};
+use wf_app::{
+    Caller, CommandError,
+    keys::{ask_enrolment, asked_keys},
+};
+use wf_base::time::Moment;
 
 /// The reason for which a browser is on the page, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -20,20 +31,55 @@ struct KeyView {
     back: Option<String>,
     /// True if only a passkey signs for that.
     needs_passkey: bool,
+    /// The keys that browsers ask to have enrolled, the last one first.
+    asked: Vec<AskedKeyRow>,
+}
+
+/// A key that a browser asks to have enrolled.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct AskedKeyRow {
+    key: String,
+    words: String,
+    /// The name of the login that asks.
+    name: String,
+    at: Moment,
+}
+
+/// The form with which a browser asks for its key to be enrolled.
+#[derive(Deserialize)]
+pub(crate) struct AskedKeyForm {
+    key: String,
 }
 
 /// The keys of the browser, which the browser and its device alone have.
 pub(crate) async fn key(visit: Visit, Query(query): Query<KeyQuery>) -> Response {
-    visit.show("key.html", move |_| Ok(Some(KeyView::of(query)))).await
+    visit.show("key.html", move |caller| KeyView::read(caller, query).map(Some)).await
+}
+
+/// Notes that a browser asks for its key to be enrolled.
+pub(crate) async fn ask(site: LoginSite, Form(form): Form<AskedKeyForm>) -> Response {
+    let asked = site.change(move |caller| ask_enrolment(caller, &form.key).map(|_| "/keys".to_owned()));
+    respond::done(&site, asked.await)
 }
 
 impl KeyView {
+    fn read(caller: &dyn Caller, query: KeyQuery) -> Result<Self, CommandError> {
+        let asked = asked_keys(caller)?.into_iter().map(|asked| AskedKeyRow {
+            key: asked.key.text(),
+            words: asked.key.words(),
+            name: asked.name,
+            at: asked.at,
+        });
+        Ok(Self { asked: asked.collect(), ..Self::of(query) })
+    }
+
     fn of(query: KeyQuery) -> Self {
         let KeyQuery { back, risk } = query;
         // Another address could lead away from here.
         let is_own = back.starts_with('/') && !back.starts_with("//") && !back.contains('\\');
         let is_plain = back.bytes().all(|byte| byte.is_ascii_graphic());
-        Self { back: Some(back).filter(|_| is_own && is_plain), needs_passkey: risk == "irreversible" }
+        let back = Some(back).filter(|_| is_own && is_plain);
+        Self { back, needs_passkey: risk == "irreversible", asked: Vec::new() }
     }
 }
 

@@ -9,6 +9,7 @@ mod home;
 mod logins;
 pub mod logs;
 mod plans;
+mod proxied;
 mod remote;
 mod rooms;
 mod run_tabs;

@@ -147,6 +147,10 @@ fn a_key_whose_run_was_pruned_starts_no_other_run() {
         let error = start("the first report", region).refuses(409, "outdated");
         assert!(error["message"].as_str().unwrap().contains("retention has removed"), "{error}");
     }
+    let heard: Vec<_> = bot.events("/events?after=0", "").take(2).collect();
+    let [name, id, reason] = &heard[0];
+    assert!(name == "lost" && id == "0" && reason.contains("retention removed"), "{heard:?}");
+    assert!(heard[1][2].contains(&second), "{heard:?}");
 }
 
 #[test]

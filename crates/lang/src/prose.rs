@@ -13,6 +13,10 @@ use wf_base::{untrusted::untrusted, yaml::FrontMatter};
 /// The longest prose that is rendered, in bytes; of a longer one, the beginning is.
 const MAX_PROSE: usize = 200_000;
 
+/// The deepest nesting of quotations, lists and emphasis. What lies deeper is shown at this depth: a browser gives up on
+/// hundreds of elements in one another.
+const MAX_NESTING: usize = 12;
+
 /// Returns the Markdown behind the front matter of a text as HTML; empty if there is none.
 pub fn prose_html(text: &str) -> String {
     let body =
@@ -45,6 +49,8 @@ struct ProseWriter {
     links: Vec<Option<String>>,
     /// True within the head of a table.
     is_in_head: bool,
+    /// The number of open parts that may hold others of their kind.
+    nesting: usize,
 }
 
 impl ProseWriter {
@@ -80,6 +86,12 @@ impl ProseWriter {
     }
 
     fn open(&mut self, tag: &Tag<'_>) {
+        if is_nested(tag.to_end()) {
+            self.nesting += 1;
+            if self.nesting > MAX_NESTING {
+                return;
+            }
+        }
         match tag {
             Tag::Heading { level, .. } => {
                 let _ = write!(self.html, "<h{}>", self.below(*level));
@@ -98,6 +110,12 @@ impl ProseWriter {
     }
 
     fn close(&mut self, tag: TagEnd) {
+        if is_nested(tag) {
+            self.nesting = self.nesting.saturating_sub(1);
+            if self.nesting >= MAX_NESTING {
+                return;
+            }
+        }
         match tag {
             TagEnd::Heading(level) => {
                 let _ = writeln!(self.html, "</h{}>", self.below(level));
@@ -140,6 +158,12 @@ impl ProseWriter {
     fn below(&self, level: HeadingLevel) -> usize {
         (level as usize + self.depth).min(6)
     }
+}
+
+/// True if a part may hold others of its kind.
+fn is_nested(part: TagEnd) -> bool {
+    use TagEnd::{BlockQuote, Emphasis, Item, List, Strikethrough, Strong};
+    matches!(part, BlockQuote(_) | List(_) | Item | Emphasis | Strong | Strikethrough)
 }
 
 /// Returns the host of the address of a web page, as a browser reads it; `None` for any other address.
@@ -189,6 +213,19 @@ mod tests {
             "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>&lt;i&gt;</td></tr></table>\
              <pre><code>rm &#39;$x&#39; &lt;y</code></pre>"
         );
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_shown_at_a_depth_that_browsers_bear() {
+        for text in [format!("{}deep", "> ".repeat(500)), format!("{}deep", "- ".repeat(500))] {
+            let html = prose_html(&text);
+            assert!(html.contains("deep"), "{html}");
+            for (open, close) in [("<blockquote>", "</blockquote>"), ("<ul>", "</ul>"), ("<li>", "</li>")] {
+                let count = html.matches(open).count();
+                assert!(count <= 12 && count == html.matches(close).count(), "{html}");
+            }
+        }
+        assert_eq!(prose_html("> > a\n\nb").matches("<blockquote>").count(), 2);
     }
 
     #[test]

@@ -93,8 +93,8 @@ pub struct EventFeed {
     /// The only run; `None`: all.
     only_run: Option<RunId>,
     places: HashMap<RunId, RunPlace>,
-    /// True until the first rows were read: only what a reader missed can have been removed.
-    is_new: bool,
+    /// True until all that was there is read, or the reader knows of a loss: only what it missed can have been removed.
+    is_behind: bool,
 }
 
 /// The place of a run among those that it is nested in.
@@ -127,7 +127,7 @@ pub fn event_feed(
         (None, Some(reader), None) => end_of(reader)?,
         (None, _, Some(_)) | (None, None, None) => EventCursor::default(),
     };
-    Ok(Some(EventFeed { cursor, only_run, places: HashMap::new(), is_new: true }))
+    Ok(Some(EventFeed { cursor, only_run, places: HashMap::new(), is_behind: true }))
 }
 
 fn end_of(reader: &StateReader) -> Result<EventCursor, CommandError> {
@@ -162,11 +162,12 @@ impl EventFeed {
             has_lost |= row.n > 0 && row.run.is_none();
             batch.events.extend(self.event_of(&reader, row)?);
         }
-        if has_lost && self.is_new && self.only_run.is_none() && before.seq > 0 {
+        if has_lost && self.is_behind && self.only_run.is_none() {
             let reason = "retention removed events that you have not read: read the runs anew";
             batch.lost = Some((reason.to_owned(), before));
+            self.is_behind = false;
         }
-        self.is_new = false;
+        self.is_behind &= batch.has_more;
         Ok(batch)
     }
 

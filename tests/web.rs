@@ -3,12 +3,13 @@
 pub mod answers;
 pub mod api;
 pub mod autonomy;
+pub mod every;
 pub mod exchange;
 mod flood;
 mod home;
 mod logins;
 pub mod logs;
-mod plans;
+pub mod plans;
 mod remote;
 mod rooms;
 mod run_tabs;
@@ -181,7 +182,7 @@ fn pages_show_runs_requests_and_goals() {
     let failed = last_run(&sandbox);
     pages.shows("/runs?state=failed", &[&failed, "<span class=\"badge\" data-state=\"failed\""]);
     let run = format!("/runs/{failed}");
-    pages.shows(&run, &["<h1>Prices", "/steps/write", "– skipped", "<svg class=\"timeline\""]);
+    pages.shows(&run, &["<h1><span>Prices", "/steps/write", "– skipped", "<svg class=\"timeline\""]);
     let graph = format!("{run}?tab=graph");
     pages.shows(&graph, &["skipped", "box checked failed", "<svg xmlns"]);
     pages.shows(&format!("/runs/{}", &failed[..8]), &[&failed]);

@@ -17,6 +17,7 @@ pub mod runs;
 mod samples;
 mod secrets;
 pub mod suggestions;
+mod weights;
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -62,6 +62,16 @@ fn any_line_is_found_chosen_and_shared() {
         let copied = "getSelection().selectAllChildren(document.getElementById('L150001')); return String(getSelection())";
         assert_eq!(browser.run(copied), "line 150001", "a number is not copied");
 
+        for (times, shape) in [("elapsed", r"^\d\d:\d\d\.\d$"), ("clock", r"^\d\d:\d\d:\d\d\.\d$")] {
+            browser.run(&format!(
+                "const choice = document.querySelector('.log-bar select'); choice.value = '{times}'; \
+                 choice.dispatchEvent(new Event('change'))"
+            ));
+            let is_time =
+                format!("return /{shape}/.test(document.querySelector('#L150001 > .at').textContent)");
+            assert_eq!(browser.run(&is_time), true, "{times}");
+        }
+        assert_eq!(browser.run(copied), "line 150001", "a time is not copied");
         browser.click(".log-bar > button");
         until("the first error is shown", || is_seen(&browser, 200_001));
         assert!(browser.address().ends_with("#L200001"));

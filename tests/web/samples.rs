@@ -215,18 +215,19 @@ fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
 fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let run = RunId::from_bytes([1; 16]);
     let part = LinePart { text: text(), style: text() };
-    let line = LogLine { n: 1, parts: vec![part], omitted: 0 };
+    let line = LogLine { n: 1, parts: vec![part], omitted: 0, at: None };
     let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
     let hit = LineHit { n: 1, at: None, length: 1, excerpt: text() };
     let output = OutputView {
         run: RunId::from_bytes([1; 16]),
         address: text(),
         attempt: 1,
-        shown: LogLines { first: 1, total: 1, size: 1, is_whole: true, lines: vec![line] },
+        shown: LogLines { first: 1, total: 1, size: 1, is_whole: true, started: None, lines: vec![line] },
         earlier: None,
         later: None,
         text: text(),
         is_regex: false,
+        times: "hidden",
         found: Some(FoundLines::new(LogHits { hits: vec![hit], more: true, is_given_up: false })),
         problem: text(),
     };

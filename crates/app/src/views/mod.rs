@@ -58,8 +58,8 @@ pub use home::{
 pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub(crate) use log::LogIndexCache;
 pub use log::{
-    FoundLines, LineHit, LinePart, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart, LogPattern,
-    LogStart, LogTailView, OutputQuery, OutputView, log_feed, log_output, output_view,
+    FoundLines, LineHit, LinePart, LineTimes, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart,
+    LogPattern, LogStart, LogTailView, OutputQuery, OutputView, log_feed, log_output, output_view,
 };
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;

@@ -22,6 +22,23 @@ function element(name, attributes, ...children) {
   return made;
 }
 
+// Returns the time of a line of a clock, or since a start; nothing if it is not known.
+function timeOf(line, times, started) {
+  if (!line.at) {
+    return "";
+  }
+  const at = new Date(line.at);
+  const two = (number) => String(number).padStart(2, "0");
+  const tenth = Math.floor(at.getMilliseconds() / 100);
+  if (times === "clock") {
+    return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${tenth}`;
+  }
+  const tenths = Math.max(0, Math.floor((at - new Date(started ?? at)) / 100));
+  const minutes = Math.floor(tenths / 600);
+  const hours = minutes < 60 ? "" : `${Math.floor(minutes / 60)}:`;
+  return `${hours}${two(minutes % 60)}:${two(Math.floor(tenths / 10) % 60)}.${tenths % 10}`;
+}
+
 // Divides a line by its styles, and by what was found in it.
 function parts(line, hit) {
   const cuts = new Set([0, line.text.length]);
@@ -49,6 +66,7 @@ class LogView extends HTMLElement {
       this.log = `${this.dataset.step}/log`;
       [this.first, this.total, this.size, this.unit] = [1, 0, 0, LINE_HEIGHT];
       [this.hits, this.hasMoreHits, this.current] = [[], false, -1];
+      this.times = this.dataset.times ?? "hidden";
       this.tasks = new Map();
       this.start();
     }
@@ -115,9 +133,19 @@ class LogView extends HTMLElement {
     const wrap = button("Wrap", () => this.keepPlace(() => {
       wrap.setAttribute("aria-pressed", this.pane.toggleAttribute("data-wrap"));
     }), { "aria-pressed": wraps });
+    this.follower = button("Follow", () => {
+      [this.isHeld, this.follows] = [this.follows, !this.follows];
+      this.follows ? this.due("end", () => this.toEnd()) : this.layOut();
+    });
+    this.choice = element("select", { "aria-label": "Times" }, ...[["hidden", "No times"], ["elapsed", "Since the start"], ["clock", "Clock"]]
+      .map(([value, words]) => element("option", { value, ...(value === this.times ? { selected: "" } : {}) }, words)));
+    this.choice.addEventListener("change", () => {
+      this.times = this.choice.value;
+      this.keepPlace(() => this.showHits());
+    });
     const download = element("a", { href: `${this.log}.txt?attempt=${this.attempt}`, download: "" }, "Download");
     this.bar = element("div", { class: "log-bar" }, search,
-      button("First error", () => this.due("find", () => this.findError())), wrap, download);
+      button("First error", () => this.due("find", () => this.findError())), this.follower, this.choice, wrap, download);
     this.pill = button("", () => this.due("end", () => this.toEnd()), { class: "log-new" });
     this.pill.hidden = true;
     this.before = element("span", { class: "before" });
@@ -156,7 +184,7 @@ class LogView extends HTMLElement {
       } else if (answer?.ok) {
         const found = await answer.json();
         if (found.total !== undefined) {
-          [this.total, this.size] = [found.total, found.size];
+          [this.total, this.size, this.started] = [found.total, found.size, found.started];
         }
         return found;
       } else {
@@ -188,8 +216,11 @@ class LogView extends HTMLElement {
 
   row(line) {
     const name = `${this.dataset.anchor}${line.n}`;
-    const row = element("span", { class: "line", id: name }, element("a", { href: `#${name}` }, line.n),
-      ...parts(line, this.hits.find((hit) => hit.n === line.n)));
+    const row = element("span", { class: "line", id: name }, element("a", { href: `#${name}` }, line.n));
+    if (this.times !== "hidden") {
+      row.append(element("span", { class: "at" }, timeOf(line, this.times, this.started)));
+    }
+    row.append(...parts(line, this.hits.find((hit) => hit.n === line.n)));
     if (line.omitted) {
       row.append(element("i", {}, ` … ${line.omitted} bytes more`));
     }
@@ -210,6 +241,8 @@ class LogView extends HTMLElement {
     this.heights[0].height = `${(this.first - 1) * this.unit}px`;
     this.heights[1].height = `${Math.max(0, this.total - this.last) * this.unit}px`;
     const count = this.total - (this.seen ?? this.total);
+    this.follower.hidden = !this.runs;
+    this.follower.setAttribute("aria-pressed", Boolean(this.follows));
     this.pill.hidden = this.follows || count <= 0;
     this.pill.textContent = `${count} new line${count === 1 ? "" : "s"}`;
     const words = `${this.total} line${this.total === 1 ? "" : "s"}`;
@@ -245,7 +278,7 @@ class LogView extends HTMLElement {
   add(lines) {
     const fresh = lines.filter((line) => line.n > this.last);
     const grown = lines.find((line) => line.n === this.last);
-    if (grown && grown.text !== this.body.lastElementChild?.line.text) {
+    if (grown && (grown.text !== this.body.lastElementChild?.line.text || grown.at !== this.body.lastElementChild.line.at)) {
       this.body.lastElementChild.replaceWith(this.row(grown));
     }
     this.body.append(...fresh.map((line) => this.row(line)));
@@ -308,7 +341,8 @@ class LogView extends HTMLElement {
     const left = this.pane.scrollHeight - this.pane.scrollTop - this.pane.clientHeight;
     const isAtEnd = left < 2 * LINE_HEIGHT;
     if (this.runs) {
-      this.follows = isAtEnd;
+      this.follows = isAtEnd && !this.isHeld;
+      this.follower.setAttribute("aria-pressed", this.follows);
     }
     if (isAtEnd) {
       this.seen = this.total;
@@ -335,7 +369,7 @@ class LogView extends HTMLElement {
   async toEnd() {
     const answer = await this.ask("lines", { count: PART });
     if (answer) {
-      this.follows = this.runs;
+      [this.follows, this.isHeld] = [this.runs, false];
       this.seen = this.total;
       this.show(answer);
       this.pane.scrollTop = this.pane.scrollHeight;

@@ -21,7 +21,7 @@ use ansi::LogStyle;
 pub use feed::{LogFeed, LogPart, LogStart, log_feed};
 pub(crate) use index::LogIndexCache;
 pub use lines::{LogLine, LogLines, LogOutput, log_output};
-pub use page::{FoundLines, OutputQuery, OutputView, output_view};
+pub use page::{FoundLines, LineTimes, OutputQuery, OutputView, output_view};
 pub use search::{LineHit, LogHits, LogPattern};
 pub use tail::LogTailView;
 pub(super) use tail::log_tail;

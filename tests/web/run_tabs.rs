@@ -37,7 +37,7 @@ fn a_run_is_drawn_over_time() {
     let pages = Pages::open(&sandbox);
     let page = pages.ask(&run);
     for text in [
-        "<h1>All sorts",
+        "<h1><span>All sorts",
         "aria-current=\"page\">Timeline</a>",
         "again: attempt 1, running for",
         "again: attempt 2, running for",

@@ -12,7 +12,7 @@ pub mod logs;
 pub mod plans;
 mod remote;
 mod rooms;
-mod run_tabs;
+pub mod run_tabs;
 pub mod runs;
 mod samples;
 mod secrets;
@@ -79,6 +79,14 @@ impl Pages {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         String::from_utf8(answer).unwrap().replace("&#x2f;", "/")
+    }
+
+    /// Returns the head of an answer whose body may be no text.
+    pub fn head(&self, path: &str) -> String {
+        let mut answer = Vec::new();
+        self.connect(path).read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|part| part == b"\r\n\r\n").expect("a head is sent");
+        String::from_utf8(answer[..end].to_vec()).unwrap()
     }
 
     /// Asks for the view of a page as a program does.

@@ -116,7 +116,7 @@ fn a_page_of_a_live_run_asks_twice_a_second_at_most() {
     let mut child = sandbox.start(&["run", "ticks.md", "-q"]);
     until("it ticks", || sandbox.wf(&["logs", "--last"]).out.contains("tick"));
     let run = last_run(&sandbox);
-    for tab in ["timeline", "steps"] {
+    for tab in ["timeline", "logs"] {
         browser.open(&format!("{}/runs/{run}?tab={tab}", pages.origin()));
         let (title, head) = (browser.text(".run-title p"), browser.text("h1"));
         assert!(head.contains("running") && title.starts_with("for "), "{head} {title}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::Browser;
+use super::{driver::Browser, opened};
 use crate::{
     support::{Sandbox, until},
     web::{Pages, last_run, logs::LONG},
@@ -29,6 +29,40 @@ fn is_seen(browser: &Browser, number: u32) -> bool {
 fn search(browser: &Browser, text: &str) {
     browser.run(&format!("document.querySelector('.log-search input').value = {}", json!(text)));
     browser.click(".log-search button:not([type])");
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_line_in_an_address_is_not_covered() {
+    let (sandbox, pages, browser) = opened(375);
+    let run = format!("{}/runs/{}", pages.origin(), last_run(&sandbox));
+    for width in [375, 1440] {
+        browser.resize(width);
+        for (page, has_scripts) in
+            [("?tab=logs", false), ("/steps/build", false), ("?tab=logs", true), ("/steps/build", true)]
+        {
+            browser.permit_scripts(has_scripts);
+            browser.open(&format!("{}/keys", pages.origin()));
+            browser.open(&format!("{run}{page}#L10"));
+            browser.permit_scripts(true);
+            let seen = "const row = document.getElementById('L10')?.getBoundingClientRect(); \
+                 return row ? document.elementFromPoint(row.left + 100, row.top + 3)?.closest('.line')?.id ?? 'covered' : 'gone'";
+            until("the line is seen", || browser.run(seen) == json!("L10"));
+        }
+    }
+    browser.open(&format!("{run}?tab=logs"));
+    until("the viewer is there", || browser.is_shown("wf-log[data-live] .log"));
+    assert_eq!(browser.text("#L100 > .task"), "build");
+    search(&browser, "line 42 ");
+    until("it is found", || browser.text(".log-search output") == "1 of 1");
+    assert!(browser.address().ends_with("?tab=logs#L42"), "{}", browser.address());
+    let copied =
+        "getSelection().selectAllChildren(document.getElementById('L42')); return String(getSelection())";
+    assert!(
+        browser.run(copied).as_str().unwrap().starts_with("line 42 of"),
+        "the name of a step is not copied"
+    );
+    assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
 }
 
 #[test]

@@ -6,13 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::{
     GOAL, Pages, ROUNDS, answers::IRREVERSIBLE, exchange::careful_in, last_run, plans::REPORT,
-    suggestions::suggest_in,
+    run_tabs::shown_files, suggestions::suggest_in,
 };
 use crate::{connections, remembers::PLAN as HEAL, support::Sandbox};
 
 /// The kinds of pages: a name, which is also that of its picture, its route, and an address where words in capitals stand for what
 /// the workspace has.
-const PAGES: [(&str, &str, &str); 56] = [
+const PAGES: [(&str, &str, &str); 62] = [
     ("home", "/", "/"),
     ("search", "/search", "/search?q=release"),
     ("more", "/more", "/more"),
@@ -76,6 +76,12 @@ const PAGES: [(&str, &str, &str); 56] = [
     ("missing-run", "/runs/{run}", "/runs/00000000"),
     ("missing-plan", "/plans/{plan}", "/plans/none"),
     ("run-timeline", "/runs/{run}", "/runs/BUSY"),
+    ("run-files-shown", "/runs/{run}", "/runs/SHOWN?tab=files"),
+    ("file-table", "/runs/{run}/files/{digest}/{name}", "/runs/SHOWN/files/TABLE/prices.csv?view=page"),
+    ("file-prose", "/runs/{run}/files/{digest}/{name}", "/runs/SHOWN/files/PROSE/read.md?view=page"),
+    ("file-image", "/runs/{run}/files/{digest}/{name}", "/runs/SHOWN/files/IMAGE/point.png?view=page"),
+    ("run-logs", "/runs/{run}", "/runs/WAITING?tab=logs&times=elapsed"),
+    ("run-logs-step", "/runs/{run}", "/runs/BUSY?tab=logs&step=each"),
     ("run-steps-failed", "/runs/{run}", "/runs/BUSY?state=failed"),
 ];
 
@@ -98,7 +104,7 @@ pub const EMPTY_PAGES: [&str; 14] = [
 ];
 
 /// The routes that answer with something else than a page.
-const NO_PAGES: [&str; 8] = [
+const NO_PAGES: [&str; 10] = [
     "/events",
     "/review",
     "/review/{*rest}",
@@ -107,6 +113,8 @@ const NO_PAGES: [&str; 8] = [
     "/runs/{run}/steps/{step}/log.txt",
     "/runs/{run}/steps/{step}/log/lines",
     "/runs/{run}/steps/{step}/log/search",
+    "/runs/{run}/log/lines",
+    "/runs/{run}/log/search",
 ];
 
 const RELEASE: &str = "\
@@ -204,10 +212,19 @@ impl FullWorkspace {
             sandbox.wf(&["run", file]).exits(code);
             subjects.push((word, last_run(&sandbox)));
         }
+        shown_files(&sandbox);
+        subjects.push(("SHOWN", last_run(&sandbox)));
         let pages = Pages::open(&sandbox);
-        let of_run = |word: &str| subjects.iter().find(|(one, _)| *one == word).unwrap().1.clone();
-        let files = pages.ask(&format!("/runs/{}?tab=files", of_run("FETCH")));
-        subjects.push(("DIGEST", linked(&files, "/files/")[0].clone()));
+        let files = |word: &str| {
+            let (_, run) = subjects.iter().find(|(one, _)| *one == word).unwrap();
+            pages.ask(&format!("/runs/{run}?tab=files"))
+        };
+        let (fetched, shown) = (files("FETCH"), files("SHOWN"));
+        subjects.push(("DIGEST", linked(&fetched, "/files/")[0].clone()));
+        for (word, name) in [("TABLE", "/prices.csv\""), ("PROSE", "/read.md\""), ("IMAGE", "/point.png\"")] {
+            let (before, _) = shown.split_once(name).expect("it is listed");
+            subjects.push((word, before.rsplit('/').next().unwrap().to_owned()));
+        }
         let items = linked(&pages.ask("/memory"), "\"/memory/");
         subjects.push(("NOTE", items.first().unwrap().clone()));
         subjects.push(("MEGRAM", items.last().unwrap().clone()));

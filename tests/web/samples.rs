@@ -15,13 +15,13 @@ use wf_app::{
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, AutonomyUse, CalendarDay,
         CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, ExchangeFilter,
-        FailureGroup, FailureTask, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView,
-        GoalsView, HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines,
-        LogTailView, MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays, RequestView,
-        RunAbout, RunFailures, RunFileList, RunGraph, RunProgress, RunSource, RunSteps, RunView, SearchGroup,
-        SearchHit, SearchView, ShownValue, SkillListing, SkillLockView, SkillView, TaskView, TimelineView,
-        ToolCallState, TurnNoteKind, TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal,
-        WeekView,
+        FailureGroup, FailureTask, FileRow, FileTable, FileText, FoundLines, GoalSummary, GoalTimes,
+        GoalView, GoalsView, HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine,
+        LogLines, LogTailView, MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays,
+        RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunLogLine, RunLogLines, RunOutputView,
+        RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue,
+        SkillListing, SkillLockView, SkillView, TaskView, TimelineView, ToolCallState, TurnNoteKind,
+        TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
     },
 };
 use wf_base::{
@@ -273,7 +273,9 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
         &run_view(&run),
     );
     let digest = Sha256Digest::of_bytes(b"");
-    fits("file", "", &FileText { run, digest, path: text(), size: text(), text: None });
+    let table = FileTable { head: vec![text()], rows: vec![vec![text()]], more_rows: 0, more_columns: 0 };
+    let (path, size, table) = (text(), text(), Some(table));
+    fits("file", "", &FileText { run, digest, path, size, is_image: false, text: None, html: None, table });
 }
 
 #[test]
@@ -372,9 +374,19 @@ fn run_view(run: &RunId) -> RunView {
         undo: None,
         has_earlier: false,
         is_drawn: true,
-        timeline: Some(TimelineView { svg: None, others: None }),
+        timeline: Some(TimelineView {
+            svg: None,
+            others: None,
+            range: None,
+            outside: 0,
+            closer: None,
+            wider: None,
+            earlier: None,
+            later: None,
+        }),
         graph: Some(graph),
         steps: Some(run_steps()),
+        output: Some(run_output()),
         plot: None,
         spending: vec![],
         files: Some(RunFileList { rows: vec![file_row()], more: 0 }),
@@ -385,6 +397,20 @@ fn run_view(run: &RunId) -> RunView {
             nested: vec![],
             more_nested: 0,
         }),
+    }
+}
+
+fn run_output() -> RunOutputView {
+    let line = LogLine { n: 1, parts: vec![LinePart { text: text(), style: text() }], omitted: 0, at: None };
+    let line = RunLogLine { line, task: text(), address: text(), attempt: 1, own: 1, hue: 0 };
+    RunOutputView {
+        step: text(),
+        steps: vec![text()],
+        shown: RunLogLines { first: 1, total: 1, is_whole: true, started: at(), lines: vec![line] },
+        times: "hidden",
+        earlier: None,
+        later: None,
+        left_out: 0,
     }
 }
 

@@ -104,7 +104,7 @@ fn no_page_is_heavier_than_a_phone_can_load() {
     sandbox.file("full.md", FULL.replace("ITEMS", &format!("{items:?}")));
     sandbox.wf(&["run", "full.md", "-q"]).exits(0);
     let (pages, run) = (Pages::open(&sandbox), last_run(&sandbox));
-    for path in ["", "?tab=graph", "?tab=steps", "/steps/talk", "/steps/talk/output?attempt=1"] {
+    for path in ["", "?tab=logs", "?tab=graph", "?tab=steps", "/steps/talk", "/steps/talk/output?attempt=1"] {
         excesses.extend(pages.excesses("full", &format!("/runs/{run}{path}")));
     }
     assert!(excesses.is_empty(), "{}", excesses.join("\n"));

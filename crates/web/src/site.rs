@@ -239,6 +239,8 @@ impl Site {
             .route("/me", get(pages::login::own))
             .route("/runs", get(pages::run::runs))
             .route("/runs/{run}", get(pages::run::run))
+            .route("/runs/{run}/log/lines", get(pages::log::run_lines))
+            .route("/runs/{run}/log/search", get(pages::log::run_search))
             .route("/runs/{run}/diff", get(pages::run::diff))
             .route("/runs/{run}/steps/{step}", get(pages::run::step))
             .route("/runs/{run}/steps/{step}/attempts/{attempt}/agent", get(pages::exchange::conversation))

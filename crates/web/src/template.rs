@@ -27,7 +27,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 40] = [
+pub(crate) const TEMPLATES: [(&str, &str); 41] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
@@ -42,6 +42,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 40] = [
     ("run.html", include_str!("templates/run.html")),
     ("run_pictures.html", include_str!("templates/run/pictures.html")),
     ("run_steps.html", include_str!("templates/run/steps.html")),
+    ("run_logs.html", include_str!("templates/run/logs.html")),
     ("run_calls.html", include_str!("templates/run/calls.html")),
     ("run_files.html", include_str!("templates/run/files.html")),
     ("run_about.html", include_str!("templates/run/about.html")),

@@ -10,6 +10,7 @@ const MOST_PIXELS = 8_000_000;
 // The distance to the end of what is there at which more is asked for, in pixels.
 const NEAR = 800;
 const NEWS_MILLISECONDS = 150;
+const SETTLING_MILLISECONDS = 1200;
 const RETRY_SECONDS = 5;
 const ERRORS = "error|fail|panic|exception";
 
@@ -62,7 +63,10 @@ class LogView extends HTMLElement {
   connectedCallback() {
     if (!this.isBuilt) {
       this.isBuilt = true;
-      this.attempt = Number(this.dataset.attempt);
+      // The output of an attempt, or of a run as far as one step or all have written it.
+      const { attempt, only } = this.dataset;
+      this.subject = attempt ? { attempt } : { step: only };
+      this.named = attempt ? `Output of attempt ${attempt}` : "Output of the run";
       this.log = `${this.dataset.step}/log`;
       [this.first, this.total, this.size, this.unit] = [1, 0, 0, LINE_HEIGHT];
       [this.hits, this.hasMoreHits, this.current] = [[], false, -1];
@@ -77,7 +81,7 @@ class LogView extends HTMLElement {
   }
 
   get runs() {
-    return this.dataset.output !== undefined;
+    return this.dataset.output !== undefined || this.dataset.news !== undefined;
   }
 
   // Shows the lines of the server in place of the plain ones, once some have come.
@@ -122,7 +126,7 @@ class LogView extends HTMLElement {
     this.field = element("input", { type: "search", "aria-label": "Search in the output", placeholder: "Search" });
     this.regex = element("input", { type: "checkbox" });
     this.said = element("output", {});
-    const search = element("form", { class: "log-search", role: "search", "aria-label": `Output of attempt ${this.attempt}` }, this.field,
+    const search = element("form", { class: "log-search", role: "search", "aria-label": this.named }, this.field,
       element("label", {}, this.regex, " Regular expression"),
       button("Previous", () => this.due("find", () => this.find(-1))), element("button", {}, "Next"), this.said);
     search.addEventListener("submit", (event) => {
@@ -143,22 +147,24 @@ class LogView extends HTMLElement {
       this.times = this.choice.value;
       this.keepPlace(() => this.showHits());
     });
-    const download = element("a", { href: `${this.log}.txt?attempt=${this.attempt}`, download: "" }, "Download");
     this.bar = element("div", { class: "log-bar" }, search,
-      button("First error", () => this.due("find", () => this.findError())), this.follower, this.choice, wrap, download);
+      button("First error", () => this.due("find", () => this.findError())), this.follower, this.choice, wrap);
+    if (this.subject.attempt) {
+      this.bar.append(element("a", { href: `${this.log}.txt?attempt=${this.subject.attempt}`, download: "" }, "Download"));
+    }
     this.pill = button("", () => this.due("end", () => this.toEnd()), { class: "log-new" });
     this.pill.hidden = true;
     this.before = element("span", { class: "before" });
     this.body = element("span", { class: "rows" });
     this.after = element("span", { class: "after" });
-    this.pane = element("pre", { class: "log", tabindex: 0, "aria-label": `Output of attempt ${this.attempt}` },
+    this.pane = element("pre", { class: "log", tabindex: 0, "aria-label": this.named },
       this.before, this.body, this.after);
     this.pane.toggleAttribute("data-wrap", wraps);
     this.pane.addEventListener("click", (event) => this.clicked(event));
     this.counted = element("span", {});
     this.links = element("p", { class: "dim" }, this.counted);
     if (this.dataset.tall === undefined) {
-      this.links.append(" · ", element("a", { href: `${this.dataset.step}/output?attempt=${this.attempt}` }, "On a page of its own"));
+      this.links.append(" · ", element("a", { href: `${this.dataset.step}/output?attempt=${this.subject.attempt}` }, "On a page of its own"));
     }
     // The policy of pages permits no style within: the heights are rules of a sheet of their own.
     const sheet = new CSSStyleSheet();
@@ -169,7 +175,7 @@ class LogView extends HTMLElement {
 
   // Asks the server; nothing if it does not answer.
   async ask(name, query) {
-    const address = `${this.log}/${name}?${new URLSearchParams({ attempt: this.attempt, ...query })}`;
+    const address = `${this.log}/${name}?${new URLSearchParams({ ...this.subject, ...query })}`;
     for (;;) {
       const answer = await fetch(address, { credentials: "same-origin" }).catch(() => null);
       if (answer?.status === 503) {
@@ -183,6 +189,9 @@ class LogView extends HTMLElement {
         this.said.textContent = (await answer.text()).trim();
       } else if (answer?.ok) {
         const found = await answer.json();
+        if (found.is_whole && this.dataset.news !== undefined) {
+          delete this.dataset.news;
+        }
         if (found.total !== undefined) {
           [this.total, this.size, this.started] = [found.total, found.size, found.started];
         }
@@ -219,6 +228,11 @@ class LogView extends HTMLElement {
     const row = element("span", { class: "line", id: name }, element("a", { href: `#${name}` }, line.n));
     if (this.times !== "hidden") {
       row.append(element("span", { class: "at" }, timeOf(line, this.times, this.started)));
+    }
+    if (line.task) {
+      const place = `${this.dataset.step}/steps/${encodeURIComponent(line.address)}/output?attempt=${line.attempt}`;
+      const href = `${place}&from=${Math.max(1, line.own - 10)}#L${line.own}`;
+      row.append(element("a", { class: "task", "data-hue": line.hue, href, title: line.task }, line.task));
     }
     row.append(...parts(line, this.hits.find((hit) => hit.n === line.n)));
     if (line.omitted) {
@@ -405,7 +419,7 @@ class LogView extends HTMLElement {
   }
 
   clicked(event) {
-    const row = event.target.closest(".line > a")?.parentElement;
+    const row = event.target.closest(".line > a:first-child")?.parentElement;
     if (!row || event.ctrlKey || event.metaKey) {
       return;
     }
@@ -540,6 +554,20 @@ function update() {
     }
   }
 }
+
+// The output of a run has no stream: the page hears that something has happened. What came in the last moment is there a moment later.
+let later = null;
+function takeAllNews() {
+  for (const view of document.querySelectorAll("wf-log[data-live][data-news]")) {
+    view.due("news", () => view.takeNews());
+  }
+}
+document.addEventListener("news", () => {
+  later ??= setTimeout(() => {
+    later = null;
+    takeAllNews();
+  }, SETTLING_MILLISECONDS);
+});
 
 addEventListener("pagehide", () => { open.forEach((source) => source.close()); open.clear(); });
 addEventListener("pageshow", update);

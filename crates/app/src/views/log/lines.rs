@@ -18,6 +18,7 @@ use crate::{
 use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::Attempt;
 use wf_exec::log::{LogBytes, RunLogs};
+use wf_store::AttemptRow;
 
 /// The most lines of one answer.
 const MAX_LINES: u64 = 2_000;
@@ -50,7 +51,7 @@ impl LogLine {
     }
 
     /// Returns it as programs get it: its text, and the places of its styles, counted as JavaScript counts.
-    fn document(&self) -> Value {
+    pub(super) fn document(&self) -> Value {
         let (mut spans, mut from) = (Vec::new(), 0);
         for part in &self.parts {
             let to = from + part.text.encode_utf16().count();
@@ -138,6 +139,18 @@ impl LogOutput {
         Ok(Self { started, ..output })
     }
 
+    /// Opens the output of an attempt that is known, among the logs of its run.
+    pub(super) fn of_attempt(
+        run: &RunId,
+        attempt: Attempt,
+        logs: &Arc<RunLogs>,
+        indexes: &LogIndexCache,
+        row: &AttemptRow,
+    ) -> Result<Self, CommandError> {
+        let output = Self::of_log(run, attempt, Arc::clone(logs), indexes, row.ended.is_some())?;
+        Ok(Self { started: Some(row.started), ..output })
+    }
+
     /// Opens a log of an attempt, whose index may be known.
     pub(super) fn of_log(
         run: &RunId,
@@ -152,6 +165,11 @@ impl LogOutput {
         });
         let (log_bytes, index) = opened.map_err(|error| unreadable(&logs, &attempt, &error))?;
         Ok(Self { run: run.clone(), logs, attempt, log_bytes, index, is_whole, started: None })
+    }
+
+    /// Returns the start of the attempt, if it is known.
+    pub(super) fn started(&self) -> Option<Moment> {
+        self.started
     }
 
     /// Returns the number of its lines.

@@ -18,10 +18,10 @@ use wf_app::{
 use wf_base::keyword::Keyword as _;
 
 /// The lines of an answer if the address has no number.
-const DEFAULT_COUNT: u64 = 500;
+pub(super) const DEFAULT_COUNT: u64 = 500;
 
 /// The hits of an answer if the address has no number.
-const DEFAULT_HITS: usize = 500;
+pub(super) const DEFAULT_HITS: usize = 500;
 
 /// The expression for lines with an error.
 const ERRORS: &str = "error|fail|panic|exception";
@@ -76,10 +76,7 @@ pub(crate) async fn search(
         Err(reason) => return respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
     };
     let Some(place) = site.place_for_search() else {
-        return respond::plain(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "other searches are under way: try again in a moment\n",
-        );
+        return answer_busy();
     };
     let read = site.read(move |caller| {
         let _place = place;
@@ -95,8 +92,13 @@ pub(crate) async fn search(
     }
 }
 
+/// Answers a search for which there is no place.
+pub(super) fn answer_busy() -> Response {
+    respond::plain(StatusCode::SERVICE_UNAVAILABLE, "other searches are under way: try again in a moment\n")
+}
+
 /// Answers with a document.
-fn document(site: &Site, document: Result<Option<Value>, CommandError>) -> Response {
+pub(super) fn document(site: &Site, document: Result<Option<Value>, CommandError>) -> Response {
     match document {
         Ok(Some(document)) => Json(document).into_response(),
         Ok(None) => respond::missing(site),

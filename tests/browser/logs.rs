@@ -31,6 +31,18 @@ fn search(browser: &Browser, text: &str) {
     browser.click(".log-search button:not([type])");
 }
 
+/// Lets the times be shown before lines, in each way, and checks that of a line.
+fn show_times(browser: &Browser, line: u32) {
+    for (times, shape) in [("elapsed", r"^\d\d:\d\d\.\d$"), ("clock", r"^\d\d:\d\d:\d\d\.\d$")] {
+        browser.run(&format!(
+            "const choice = document.querySelector('.log-bar select'); choice.value = '{times}'; \
+             choice.dispatchEvent(new Event('change'))"
+        ));
+        let is_time = format!("return /{shape}/.test(document.querySelector('#L{line} > .at').textContent)");
+        assert_eq!(browser.run(&is_time), true, "{times}");
+    }
+}
+
 #[test]
 #[ignore = "needs a browser: tests/browser/install"]
 fn a_line_in_an_address_is_not_covered() {
@@ -96,15 +108,7 @@ fn any_line_is_found_chosen_and_shared() {
         let copied = "getSelection().selectAllChildren(document.getElementById('L150001')); return String(getSelection())";
         assert_eq!(browser.run(copied), "line 150001", "a number is not copied");
 
-        for (times, shape) in [("elapsed", r"^\d\d:\d\d\.\d$"), ("clock", r"^\d\d:\d\d:\d\d\.\d$")] {
-            browser.run(&format!(
-                "const choice = document.querySelector('.log-bar select'); choice.value = '{times}'; \
-                 choice.dispatchEvent(new Event('change'))"
-            ));
-            let is_time =
-                format!("return /{shape}/.test(document.querySelector('#L150001 > .at').textContent)");
-            assert_eq!(browser.run(&is_time), true, "{times}");
-        }
+        show_times(&browser, 150_001);
         assert_eq!(browser.run(copied), "line 150001", "a time is not copied");
         browser.click(".log-bar > button");
         until("the first error is shown", || is_seen(&browser, 200_001));

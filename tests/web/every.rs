@@ -204,9 +204,9 @@ impl FullWorkspace {
             ("FAILED", "nightly.md", FAILS, 1),
             ("BUSY", "busy.md", ITEMS, 1),
             ("HEALED", "heal.md", HEAL, 0),
-            ("PAYS", "pay.md", IRREVERSIBLE, 5),
             ("EARLIER", "release.md", RELEASE, 5),
             ("WAITING", "release.md", RELEASE, 5),
+            ("PAYS", "pay.md", IRREVERSIBLE, 5),
         ] {
             sandbox.file(file, plan);
             sandbox.wf(&["run", file]).exits(code);

@@ -57,6 +57,7 @@ fn a_run_is_drawn_over_time() {
         !page.contains("Rounds</a>") && !page.contains("Agents</a>") && !page.contains("style="),
         "{page}"
     );
+    assert_eq!(page.matches("Open the step").count(), 1, "that of the first of the two leads there");
     pages.shows(&format!("{run}?tab=nonsense"), &["<svg class=\"timeline\""]);
 }
 

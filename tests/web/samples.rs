@@ -211,14 +211,9 @@ fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
     fits("goals", "", &GoalsView { goals: vec![summary], idle: None });
 }
 
-#[test]
-fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
-    let run = RunId::from_bytes([1; 16]);
-    let part = LinePart { text: text(), style: text() };
-    let line = LogLine { n: 1, parts: vec![part], omitted: 0, at: None };
-    let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
+fn output_view(line: LogLine) -> OutputView {
     let hit = LineHit { n: 1, at: None, length: 1, excerpt: text() };
-    let output = OutputView {
+    OutputView {
         run: RunId::from_bytes([1; 16]),
         address: text(),
         attempt: 1,
@@ -230,8 +225,16 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
         times: "hidden",
         found: Some(FoundLines::new(LogHits { hits: vec![hit], more: true, is_given_up: false })),
         problem: text(),
-    };
-    fits("output", "", &output);
+    }
+}
+
+#[test]
+fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
+    let run = RunId::from_bytes([1; 16]);
+    let part = LinePart { text: text(), style: text() };
+    let line = LogLine { n: 1, parts: vec![part], omitted: 0, at: None };
+    let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
+    fits("output", "", &output_view(line));
     let record = json!({"v": 1, "run": null});
     let task = TaskView { record, name: text(), address: text(), logs: vec![log], nested: vec![] };
     let mut task = serde_json::to_value(&task).unwrap();

@@ -81,7 +81,7 @@ pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Que
             selection.show_times(&from, &to);
             let times = LineTimes::from_word(&times).unwrap_or_default();
             selection.output = RunOutputQuery { step, from: from.parse().ok(), times };
-            let shown = run_view(&reader, &run, selection, now)?;
+            let shown = run_view(&reader, &run, &selection, now)?;
             let plan_page = plan_page(caller, &shown.record["run"]);
             let signature_reason = if may_start { retry_signature(caller, &shown)? } else { None };
             Ok(Some(OperatedRun { shown, may_operate, may_start, plan_page, signature_reason }))

@@ -155,9 +155,13 @@ impl MergedLogs {
     ) -> Result<LogHits, E> {
         let count = count.clamp(1, MAX_HITS);
         let (mut hits, mut more): (Vec<LineHit>, bool) = (Vec::new(), false);
-        for (place, log) in self.logs.iter().enumerate() {
-            let own: Vec<LineStretch> =
-                self.stretches.iter().filter(|stretch| stretch.log == place).copied().collect();
+        let mut of_logs = vec![Vec::new(); self.logs.len()];
+        for stretch in &self.stretches {
+            if let Some(own) = of_logs.get_mut(stretch.log) {
+                own.push(*stretch);
+            }
+        }
+        for (log, own) in self.logs.iter().zip(&of_logs) {
             let behind =
                 own.iter().map(|stretch| after.saturating_sub(stretch.before).min(stretch.count)).sum();
             let found = search(log, behind)?;

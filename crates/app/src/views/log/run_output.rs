@@ -85,7 +85,7 @@ impl RunLogLines {
     pub fn document(&self) -> Value {
         let lines: Vec<Value> = self.lines.iter().map(RunLogLine::document).collect();
         let Self { first, total, is_whole, started, .. } = self;
-        json!({"first": first, "total": total, "size": 0, "is_whole": is_whole, "started": started, "lines": lines})
+        json!({"first": first, "total": total, "is_whole": is_whole, "started": started, "lines": lines})
     }
 }
 

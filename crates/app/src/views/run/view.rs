@@ -152,7 +152,7 @@ impl RunScope<'_> {
 pub fn run_view(
     reader: &StateReader,
     run: &RunId,
-    selection: RunSelection,
+    selection: &RunSelection,
     now: Moment,
 ) -> Result<RunView, CommandError> {
     let mut record = load_record_head(reader, run)?;
@@ -187,7 +187,7 @@ pub fn run_view(
     match tab {
         RunTab::Timeline => view.timeline = Some(timeline(&scope, selection.range)?),
         RunTab::Graph => view.graph = graph_of(&scope, selection.open)?,
-        RunTab::Steps => view.steps = Some(steps(&scope, &selection, &mut rows)?),
+        RunTab::Steps => view.steps = Some(steps(&scope, selection, &mut rows)?),
         RunTab::Logs => view.output = Some(run_output_view(reader, run, &selection.output, now)?),
         RunTab::Rounds => view.plot = rounds_plot(&record.decisions.rounds),
         RunTab::Agents => view.spending = record.spending(),

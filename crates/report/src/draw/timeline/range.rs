@@ -72,7 +72,7 @@ mod tests {
 
     use super::{TimelineRange, TimelineZoom};
 
-    const MINUTE: Duration = Duration::from_secs(60);
+    const MINUTE: Duration = Duration::from_mins(1);
 
     fn zoom(from: &str, to: &str) -> [String; 4] {
         let TimelineZoom { closer, wider, earlier, later } =

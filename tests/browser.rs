@@ -6,8 +6,9 @@ mod conversation;
 mod driver;
 mod liveness;
 mod logs;
+mod proof;
 
-use std::{os::unix::fs::PermissionsExt, path::Path};
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
@@ -65,67 +66,6 @@ fn make(browser: &Browser, name: &str) -> String {
     browser.click(&button);
     until("the key is shown", || !browser.text(&public).is_empty());
     browser.text(&public)
-}
-
-#[test]
-#[ignore = "needs a browser: tests/browser/install"]
-fn every_page_fits_and_can_be_read() {
-    for width in WIDTHS {
-        let (sandbox, pages, browser) = opened(width);
-        let run = last_run(&sandbox);
-        for (name, path) in [
-            ("home", "/".to_owned()),
-            ("inbox", "/inbox".into()),
-            ("runs", "/runs".into()),
-            ("run", format!("/runs/{run}")),
-            ("run-graph", format!("/runs/{run}?tab=graph")),
-            ("run-steps", format!("/runs/{run}?tab=steps")),
-            ("run-about", format!("/runs/{run}?tab=about")),
-            ("step", format!("/runs/{run}/steps/build")),
-            ("output", format!("/runs/{run}/steps/build/output?attempt=1")),
-            ("plans", "/plans".into()),
-            ("plan", "/plans/release".into()),
-            ("plan-start", "/plans/release/start".into()),
-            ("search", "/search?q=release".into()),
-            ("diff", format!("/runs/{run}/diff")),
-            ("goals", "/goals".into()),
-            ("goal", "/goals/mirror".into()),
-            ("calendar", "/goals/mirror?month=2026-10".into()),
-            ("activity", "/activity".into()),
-            ("memory", "/memory".into()),
-            ("skills", "/skills".into()),
-            ("connections", "/connections".into()),
-            ("audit", "/audit".into()),
-            ("audit-record", "/audit/1".into()),
-            ("audit-verify", "/audit/verify".into()),
-            ("keys", "/keys".into()),
-            ("missing", "/none".into()),
-        ] {
-            browser.open(&format!("{}{path}", pages.origin()));
-            let wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth");
-            assert!(wide.as_i64().unwrap() <= 0, "{path} is {wide} pixels wider than {width}");
-            assert_eq!(browser.run("return document.querySelectorAll('h1').length"), 1, "{path}");
-            let least = if width == WIDTHS[0] { 44 } else { 24 };
-            let small = format!(
-                "return [...document.querySelectorAll('button')].filter((one) => one.offsetParent && \
-                 one.offsetHeight < {least}).length"
-            );
-            assert_eq!(browser.run(&small), 0, "{path} has buttons that a finger misses");
-            let nameless = "return [...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, img, a')].filter((one) => \
-                !(one.labels?.length || one.textContent.trim() || one.alt || one.getAttribute('aria-label'))).length";
-            assert_eq!(browser.run(nameless), 0, "{path} has a control without a name");
-            assert_eq!(browser.barriers(), Vec::<String>::new(), "{path}");
-            let picture = format!("docs/pictures/{name}-{width}.png");
-            let is_shown = DOCUMENT.contains(&format!("({})", &picture["docs/".len()..]));
-            if is_shown && std::env::var_os("WF_UPDATE").is_some() {
-                browser.photograph(Path::new(&picture));
-            }
-            assert!(is_shown || width != WIDTHS[1], "docs/web.md has no picture of {path}: {picture}");
-        }
-        assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
-        browser.run("document.getElementById('main').append(document.createElement('img'))");
-        assert!(browser.barriers().iter().any(|one| one.starts_with("image-alt")), "axe finds what is wrong");
-    }
 }
 
 #[test]
@@ -229,7 +169,15 @@ fn output_grows_on_a_page_and_its_end_is_followed_unless_the_reader_looks_elsewh
     assert_eq!(browser.run("return document.querySelector('.log').scrollTop"), 50, "the reader looks there");
     browser.click(".log-new");
     until("more is shown", || shown().ends_with("300\nmore"));
+    let follows = || {
+        browser.run("return document.querySelector('.log-bar [aria-pressed]').getAttribute('aria-pressed')")
+    };
+    assert_eq!(follows(), "true");
+    browser.click(".log-bar [aria-pressed]");
+    assert_eq!(follows(), "false");
     sandbox.file("go", "");
+    until("it is not followed", || browser.text(".log-new") == "1 new line");
+    browser.click(".log-new");
     until("the end is shown", || shown().ends_with("more\nend"));
     until("the attempt has ended", || {
         browser.run("return document.querySelector('[data-output]')") == Value::Null

@@ -65,6 +65,7 @@ mod planted;
 mod plants;
 mod processes;
 mod products;
+mod proxied;
 mod real_clients;
 mod real_model;
 mod released;

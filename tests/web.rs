@@ -3,20 +3,21 @@
 pub mod answers;
 pub mod api;
 pub mod autonomy;
+pub mod every;
 pub mod exchange;
 mod flood;
 mod home;
 mod logins;
 pub mod logs;
-mod plans;
-mod proxied;
+pub mod plans;
 mod remote;
 mod rooms;
-mod run_tabs;
+pub mod run_tabs;
 pub mod runs;
 mod samples;
 mod secrets;
 pub mod suggestions;
+mod weights;
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -78,6 +79,14 @@ impl Pages {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         String::from_utf8(answer).unwrap().replace("&#x2f;", "/")
+    }
+
+    /// Returns the head of an answer whose body may be no text.
+    pub fn head(&self, path: &str) -> String {
+        let mut answer = Vec::new();
+        self.connect(path).read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|part| part == b"\r\n\r\n").expect("a head is sent");
+        String::from_utf8(answer[..end].to_vec()).unwrap()
     }
 
     /// Asks for the view of a page as a program does.
@@ -182,7 +191,7 @@ fn pages_show_runs_requests_and_goals() {
     let failed = last_run(&sandbox);
     pages.shows("/runs?state=failed", &[&failed, "<span class=\"badge\" data-state=\"failed\""]);
     let run = format!("/runs/{failed}");
-    pages.shows(&run, &["<h1>Prices", "/steps/write", "– skipped", "<svg class=\"timeline\""]);
+    pages.shows(&run, &["<h1><span>Prices", "/steps/write", "– skipped", "<svg class=\"timeline\""]);
     let graph = format!("{run}?tab=graph");
     pages.shows(&graph, &["skipped", "box checked failed", "<svg xmlns"]);
     pages.shows(&format!("/runs/{}", &failed[..8]), &[&failed]);

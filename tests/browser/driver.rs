@@ -16,6 +16,12 @@ use crate::support::{Sandbox, until};
 /// The key under which `WebDriver` names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// Returns the script of axe.
+fn axe() -> String {
+    let script = std::fs::read_to_string("target/browser/node_modules/axe-core/axe.min.js");
+    script.expect("axe is installed: tests/browser/install")
+}
+
 /// A browser with a profile of its own.
 pub struct Browser {
     driver: Child,
@@ -80,10 +86,42 @@ impl Browser {
         self.run(&script) == json!(true)
     }
 
+    /// Gives the window another width, without loading the page again.
+    pub fn resize(&self, width: u32) {
+        let metrics = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        self.command("Emulation.setDeviceMetricsOverride", &metrics);
+    }
+
+    /// Shows the page in another scheme of colours, `light` or `dark`.
+    pub fn show_scheme(&self, scheme: &str) {
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        self.command("Emulation.setEmulatedMedia", &json!({"features": features}));
+    }
+
+    /// Lets the scripts of pages run, or not.
+    pub fn permit_scripts(&self, are_permitted: bool) {
+        self.command("Emulation.setScriptExecutionDisabled", &json!({"value": !are_permitted}));
+    }
+
+    /// Loads axe into this page.
+    pub fn load_axe(&self) {
+        self.run(&axe());
+    }
+
+    /// Loads axe into each page with scripts from now on.
+    pub fn load_axe_always(&self) {
+        self.command("Page.enable", &json!({}));
+        self.command("Page.addScriptToEvaluateOnNewDocument", &json!({"source": axe()}));
+    }
+
+    /// Sends a command of Chromium itself.
+    fn command(&self, command: &str, params: &Value) {
+        self.send("POST", "/goog/cdp/execute", &json!({"cmd": command, "params": params}));
+    }
+
     /// Returns what axe finds on the page, each with an element.
     pub fn barriers(&self) -> Vec<String> {
-        let axe = std::fs::read_to_string("target/browser/node_modules/axe-core/axe.min.js");
-        self.run(&axe.expect("axe is installed: tests/browser/install"));
+        self.load_axe();
         let found = self.run_async(
             "axe.run().then((found) => done(found.violations.map((one) => \
              `${one.id}: ${one.nodes[0].html}: ${one.nodes[0].failureSummary}`)), (error) => done([String(error)]))",

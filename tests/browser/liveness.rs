@@ -1,5 +1,7 @@
 //! A page that stays open: it is current, and what a person does on it stays.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{driver::Browser, make_key, opened};
@@ -85,4 +87,49 @@ fn what_is_signed_is_read_from_its_first_line_on_a_small_phone() {
     sandbox.wf(&["deny", "--last", "--yes"]).exits(0);
     until("it says so", || browser.is_shown("#outdated"));
     assert!(browser.is_shown("#answer"));
+}
+
+/// A plan of which something happens ten times a second.
+const TICKS: &str = "\
+---
+kind: plan
+id: ticks
+policy: {max_parallel: 1}
+steps:
+  - {id: tick, for_each: ITEMS, run: 'echo tick; sleep 0.05'}
+---
+";
+
+/// The time in which requests are counted, and the most of them.
+const COUNTED_SECONDS: u64 = 5;
+const MAX_REQUESTS: u64 = 2 * COUNTED_SECONDS;
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_page_of_a_live_run_asks_twice_a_second_at_most() {
+    let sandbox = Sandbox::new();
+    let items: Vec<u32> = (0..2000).collect();
+    sandbox.file("ticks.md", TICKS.replace("ITEMS", &format!("{items:?}")));
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(1440);
+    browser.open(&pages.another_link());
+    let mut child = sandbox.start(&["run", "ticks.md", "-q"]);
+    until("it ticks", || sandbox.wf(&["logs", "--last"]).out.contains("tick"));
+    let run = last_run(&sandbox);
+    for tab in ["timeline", "logs"] {
+        browser.open(&format!("{}/runs/{run}?tab={tab}", pages.origin()));
+        let (title, head) = (browser.text(".run-title p"), browser.text("h1"));
+        assert!(head.contains("running") && title.starts_with("for "), "{head} {title}");
+        browser.run("performance.clearResourceTimings()");
+        std::thread::sleep(Duration::from_secs(COUNTED_SECONDS));
+        let counted = browser.run("return performance.getEntriesByType('resource').map((one) => one.name)");
+        let count = counted.as_array().unwrap().len() as u64;
+        assert!(
+            (1..=MAX_REQUESTS + 1).contains(&count),
+            "{tab} asks {count} times in {COUNTED_SECONDS} s: {counted}"
+        );
+        assert_ne!(browser.text(".run-title p"), title, "its time goes on");
+    }
+    sandbox.wf(&["cancel", &run]).exits(0);
+    child.wait().unwrap();
 }

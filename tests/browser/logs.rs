@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::driver::Browser;
+use super::{driver::Browser, opened};
 use crate::{
     support::{Sandbox, until},
     web::{Pages, last_run, logs::LONG},
@@ -29,6 +29,52 @@ fn is_seen(browser: &Browser, number: u32) -> bool {
 fn search(browser: &Browser, text: &str) {
     browser.run(&format!("document.querySelector('.log-search input').value = {}", json!(text)));
     browser.click(".log-search button:not([type])");
+}
+
+/// Lets the times be shown before lines, in each way, and checks that of a line.
+fn show_times(browser: &Browser, line: u32) {
+    for (times, shape) in [("elapsed", r"^\d\d:\d\d\.\d$"), ("clock", r"^\d\d:\d\d:\d\d\.\d$")] {
+        browser.run(&format!(
+            "const choice = document.querySelector('.log-bar select'); choice.value = '{times}'; \
+             choice.dispatchEvent(new Event('change'))"
+        ));
+        let is_time = format!("return /{shape}/.test(document.querySelector('#L{line} > .at').textContent)");
+        assert_eq!(browser.run(&is_time), true, "{times}");
+    }
+}
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_line_in_an_address_is_not_covered() {
+    let (sandbox, pages, browser) = opened(375);
+    let run = format!("{}/runs/{}", pages.origin(), last_run(&sandbox));
+    for width in [375, 1440] {
+        browser.resize(width);
+        for (page, has_scripts) in
+            [("?tab=logs", false), ("/steps/build", false), ("?tab=logs", true), ("/steps/build", true)]
+        {
+            browser.permit_scripts(has_scripts);
+            browser.open(&format!("{}/keys", pages.origin()));
+            browser.open(&format!("{run}{page}#L10"));
+            browser.permit_scripts(true);
+            let seen = "const row = document.getElementById('L10')?.getBoundingClientRect(); \
+                 return row ? document.elementFromPoint(row.left + 100, row.top + 3)?.closest('.line')?.id ?? 'covered' : 'gone'";
+            until("the line is seen", || browser.run(seen) == json!("L10"));
+        }
+    }
+    browser.open(&format!("{run}?tab=logs"));
+    until("the viewer is there", || browser.is_shown("wf-log[data-live] .log"));
+    assert_eq!(browser.text("#L100 > .task"), "build");
+    search(&browser, "line 42 ");
+    until("it is found", || browser.text(".log-search output") == "1 of 1");
+    assert!(browser.address().ends_with("?tab=logs#L42"), "{}", browser.address());
+    let copied =
+        "getSelection().selectAllChildren(document.getElementById('L42')); return String(getSelection())";
+    assert!(
+        browser.run(copied).as_str().unwrap().starts_with("line 42 of"),
+        "the name of a step is not copied"
+    );
+    assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
 }
 
 #[test]
@@ -62,6 +108,8 @@ fn any_line_is_found_chosen_and_shared() {
         let copied = "getSelection().selectAllChildren(document.getElementById('L150001')); return String(getSelection())";
         assert_eq!(browser.run(copied), "line 150001", "a number is not copied");
 
+        show_times(&browser, 150_001);
+        assert_eq!(browser.run(copied), "line 150001", "a time is not copied");
         browser.click(".log-bar > button");
         until("the first error is shown", || is_seen(&browser, 200_001));
         assert!(browser.address().ends_with("#L200001"));

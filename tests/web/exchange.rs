@@ -55,13 +55,18 @@ const REPLIES: &str = r##"
 /// A workspace in which the agent worked to its end, with one approval on the way.
 pub fn careful() -> (Sandbox, String) {
     let place = Sandbox::new();
+    let run = careful_in(&place);
+    (place, run)
+}
+
+/// Lets the agent work in a workspace, and returns its run.
+pub fn careful_in(place: &Sandbox) -> String {
     place.file("wf.yaml", MODELS).file("plan.md", CAREFUL).file("replies.yaml", REPLIES);
     place.file("a.py", "one").file("inbox/1.txt", "Say three.\n");
     place.wf(&["run", "plan.md"]).exits(5);
     place.wf(&["approve", "--last", "--yes"]).exits(0);
     place.wf(&["resume", "--last"]).exits(0);
-    let run = last_run(&place);
-    (place, run)
+    last_run(place)
 }
 
 #[test]

@@ -44,8 +44,13 @@ fn any_line_of_a_long_output_is_shown_and_found() {
     let lines = pages.view(&format!("{log}/lines?attempt=1&from=1&count=3"));
     assert_eq!((&lines["first"], &lines["total"]), (&json!(1), &json!(200_001)));
     assert_eq!(lines["is_whole"], true);
+    let mut shown = lines["lines"].clone();
+    for line in shown.as_array_mut().unwrap() {
+        let at = line.as_object_mut().unwrap().remove("at").expect("its time is recorded");
+        assert!(at.as_str() >= lines["started"].as_str(), "{at} {lines}");
+    }
     assert_eq!(
-        lines["lines"],
+        shown,
         json!([
             {"n": 1, "text": "red plain", "spans": [{"from": 0, "to": 3, "style": "bold fg-red"}]},
             {"n": 2, "text": "100%", "spans": []},
@@ -68,6 +73,18 @@ fn any_line_of_a_long_output_is_shown_and_found() {
         assert!(pages.ask(&format!("{log}/{path}")).starts_with("HTTP/1.1 404 "), "{path}");
     }
     assert!(pages.ask(&format!("{log}/lines?attempt=x")).starts_with("HTTP/1.1 400 "));
+    // Without scripts, too.
+    let output = format!("{step}/output?attempt=1");
+    let jump = pages.ask(&format!("{output}&jump=error"));
+    assert!(
+        jump.starts_with("HTTP/1.1 303 ") && jump.contains("location: ?attempt=1&from=199991#L200001\r\n"),
+        "{jump}"
+    );
+    pages.shows(
+        &format!("{output}&from=199991&times=elapsed"),
+        &["<span class=\"at\">00:0", "aria-current=\"true\">since the start"],
+    );
+    pages.shows(&step, &["output?attempt=1&amp;jump=error\">First error</a>"]);
 }
 
 #[test]

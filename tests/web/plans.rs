@@ -8,7 +8,7 @@ use wf_sign::{DsseEnvelope, Signer, canonical};
 const UNCONFINED: &str = "---\nkind: plan\nid: burn\nsteps:\n  - {id: burn, run: touch burnt}\n---\n";
 
 /// A plan of which a login starts a run: its steps write nothing but what they declare.
-const REPORT: &str = "\
+pub const REPORT: &str = "\
 ---
 kind: plan
 id: report

@@ -2,6 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
+use serde_json::json;
+
 use super::{ASKS, Pages, last_run};
 use crate::support::Sandbox;
 use wf_base::digest::Sha256Digest;
@@ -37,7 +39,7 @@ fn a_run_is_drawn_over_time() {
     let pages = Pages::open(&sandbox);
     let page = pages.ask(&run);
     for text in [
-        "<h1>All sorts",
+        "<h1><span>All sorts",
         "aria-current=\"page\">Timeline</a>",
         "again: attempt 1, running for",
         "again: attempt 2, running for",
@@ -55,6 +57,7 @@ fn a_run_is_drawn_over_time() {
         !page.contains("Rounds</a>") && !page.contains("Agents</a>") && !page.contains("style="),
         "{page}"
     );
+    assert_eq!(page.matches("Open the step").count(), 1, "that of the first of the two leads there");
     pages.shows(&format!("{run}?tab=nonsense"), &["<svg class=\"timeline\""]);
 }
 
@@ -81,6 +84,177 @@ fn steps_are_sorted_and_those_that_have_not_begun_say_what_they_wait_for() {
     pages.shows(&format!("{waiting}?tab=steps"), &["Not begun", "<td>last</td><td>agree</td>"]);
     pages.shows(&waiting, &["agree: request 1, waiting for people since", "class=\"now\""]);
     assert!(!pages.ask(&waiting).contains("agree: attempt 1, running since"), "it waits, and does nothing");
+}
+
+#[test]
+fn a_part_of_the_time_is_drawn_by_its_address() {
+    let sandbox = Sandbox::new();
+    sandbox.file("busy.md", BUSY);
+    sandbox.wf(&["run", "busy.md"]).exits(1);
+    let run = format!("/runs/{}", last_run(&sandbox));
+    let pages = Pages::open(&sandbox);
+    pages.shows(&run, &["Zoom in</a>", "class=\"critical\""]);
+    assert!(!pages.ask(&run).contains("Zoom out"), "all of it is shown");
+    // The first step has ended long before, and the last one is at work.
+    let part = pages.ask(&format!("{run}?from=2.5&to=3"));
+    for text in [
+        " · 2 steps have no part in it",
+        "2.5s to 3.0s of",
+        "Zoom out</a>",
+        "Earlier</a>",
+        "after: attempt 1",
+    ] {
+        assert!(part.contains(text), "{text}: {part}");
+    }
+    assert!(
+        part.contains("href=\"?tab=timeline&amp;from=2.25&amp;to=2.75\">Earlier")
+            && !part.contains("again: attempt"),
+        "{part}"
+    );
+    pages.shows(&format!("{run}?from=x&to=-1"), &["again: attempt 1"]);
+    pages.shows(&format!("{run}?from=900&to=901"), &["No step has a part in this time"]);
+}
+
+/// A repeated step that takes longer than what is beside it.
+const REPEATED: &str = "\
+---
+kind: plan
+id: repeated
+steps:
+  - {id: each, for_each: [1, 2], run: sleep 0.3}
+  - {id: beside, run: 'true'}
+  - {id: last, depends_on: [each, beside], run: 'true'}
+---
+";
+
+#[test]
+fn a_repeated_step_is_on_the_chain_that_took_longest() {
+    let sandbox = Sandbox::new();
+    sandbox.file("repeated.md", REPEATED);
+    sandbox.wf(&["run", "repeated.md"]).exits(0);
+    let run = format!("/runs/{}", last_run(&sandbox));
+    let pages = Pages::open(&sandbox);
+    let page = pages.ask(&format!("{run}?tab=graph"));
+    assert!(
+        page.contains(&format!(
+            "<a href=\"{run}/steps/each\">each</a> → <a href=\"{run}/steps/last\">last</a>"
+        )),
+        "{page}"
+    );
+    assert_eq!(pages.ask(&run).matches("class=\"critical\"").count(), 2);
+}
+
+/// Two steps that write in turn.
+const TURNS: &str = "\
+---
+kind: plan
+id: turns
+steps:
+  - id: one
+    run: 'echo first; touch said; while ! test -e answered; do sleep 0.05; done; sleep 0.2; echo error: third'
+  - id: two
+    run: 'while ! test -e said; do sleep 0.05; done; sleep 0.2; echo second; touch answered'
+---
+";
+
+#[test]
+fn the_output_of_all_steps_is_read_in_the_order_in_which_it_came() {
+    let sandbox = Sandbox::new();
+    sandbox.file("turns.md", TURNS);
+    sandbox.wf(&["run", "turns.md", "-q"]).exits(0);
+    let run = format!("/runs/{}", last_run(&sandbox));
+    let pages = Pages::open(&sandbox);
+    let lines = pages.view(&format!("{run}/log/lines"));
+    let shown: Vec<(&str, &str, u64)> = lines["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| {
+            (line["text"].as_str().unwrap(), line["task"].as_str().unwrap(), line["own"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(shown, [("first", "one", 1), ("second", "two", 1), ("error: third", "one", 2)]);
+    assert_eq!((&lines["total"], &lines["is_whole"]), (&json!(3), &json!(true)));
+    let found = pages.view(&format!("{run}/log/search?q=err.r&regex=on"));
+    assert_eq!(found, json!({"hits": [{"n": 3, "at": 0, "length": 5}], "more": false}));
+    assert_eq!(pages.view(&format!("{run}/log/lines?step=two"))["lines"][0]["n"], 1);
+    let page = pages.ask(&format!("{run}?tab=logs&times=elapsed"));
+    let places =
+        ["first</span>", "second</span>", "error: third</span>"].map(|text| page.find(text).expect(text));
+    assert!(places.is_sorted() && page.contains("<span class=\"at\">00:0"), "{page}");
+    assert!(
+        page.contains(&format!(
+            "data-hue=\"0\" href=\"{run}/steps/one/output?attempt=1&amp;from=1#L2\">one</a>"
+        )),
+        "{page}"
+    );
+    let page = pages.ask(&format!("{run}?tab=logs&step=two"));
+    assert!(page.contains("<option selected>two</option>") && !page.contains("third"), "{page}");
+    pages.shows(&format!("{run}?tab=logs&step=none"), &["The step wrote nothing"]);
+    assert!(pages.ask("/runs/none/log/lines").starts_with("HTTP/1.1 404 "));
+}
+
+/// A picture of one point, and a file that says that it is one.
+const SHOWN: &str = "\
+---
+kind: plan
+id: shown
+steps:
+  - id: make
+    run: |
+      echo iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII= | base64 -d > point.png
+      echo '<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>' > drawn.png
+      printf 'name,price\\n<b>a</b>,1.00\\n' > prices.csv
+      printf '# Look\\n\\n<i>at</i> [this](https://example.org/x)\\n' > read.md
+    artifacts: [point.png, drawn.png, prices.csv, read.md]
+---
+";
+
+/// A workspace with a run that left files of each kind that is shown.
+pub fn shown_files(sandbox: &Sandbox) {
+    sandbox.file("shown.md", SHOWN);
+    sandbox.wf(&["run", "shown.md"]).exits(0);
+}
+
+#[test]
+fn files_are_shown_as_what_they_are() {
+    let sandbox = Sandbox::new();
+    shown_files(&sandbox);
+    let run = format!("/runs/{}", last_run(&sandbox));
+    let pages = Pages::open(&sandbox);
+    let list = pages.ask(&format!("{run}?tab=files"));
+    let address = |name: &str| {
+        let end = list.find(&format!("/{name}?view=page")).expect(name);
+        let start = list[..end].rfind("href=\"").unwrap() + 6;
+        format!("{}/{name}", &list[start..end])
+    };
+    let point = address("point.png");
+    pages.shows(
+        &format!("{point}?view=page"),
+        &[&format!("<img class=\"shown\" src=\"{point}?view=image\" alt=\"point.png\">")],
+    );
+    let head = pages.head(&format!("{point}?view=image"));
+    for text in [
+        "content-type: image/png",
+        "nosniff",
+        "default-src 'none'; sandbox",
+        "cross-origin-resource-policy: same-origin",
+    ] {
+        assert!(head.contains(text), "{text}: {head}");
+    }
+    // What is no picture is none, whatever its name says.
+    let drawn = address("drawn.png");
+    assert!(pages.ask(&format!("{drawn}?view=image")).starts_with("HTTP/1.1 404 "));
+    pages.shows(&format!("{drawn}?view=page"), &["&lt;script&gt;alert(1)"]);
+    pages.shows(
+        &format!("{}?view=page", address("prices.csv")),
+        &["<th scope=\"col\">price</th>", "<td>&lt;b&gt;a&lt;/b&gt;</td><td>1.00</td>"],
+    );
+    pages.shows(
+        &format!("{}?view=page", address("read.md")),
+        &["<h2>Look</h2>", "&lt;i&gt;at&lt;/i&gt;", "example.org"],
+    );
+    pages.shows(&format!("{}?view=text", address("read.md")), &["# Look"]);
 }
 
 #[test]

@@ -280,7 +280,7 @@ fn an_artifact_is_saved_and_never_shown() {
     let run = last_run(&sandbox);
     let page = pages.ask(&format!("/runs/{run}?tab=files"));
     let link = page.split(&format!("href=\"/runs/{run}/files/")).nth(1).unwrap().split('"').next().unwrap();
-    let link = link.trim_end_matches("?view=text");
+    let link = link.trim_end_matches("?view=page");
     assert!(link.ends_with("/a%20b.html"), "{link}");
     let file = pages.ask(&format!("/runs/{run}/files/{link}"));
     assert!(file.starts_with("HTTP/1.1 200 ") && file.ends_with("<script>1</script>"), "{file}");

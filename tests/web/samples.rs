@@ -15,13 +15,13 @@ use wf_app::{
     views::{
         ActivityLine, ActivityPage, AuditPage, AuditRecordView, AuditVerification, AutonomyUse, CalendarDay,
         CalendarMonth, CalendarSlot, ConnectionView, DayHours, DayStrip, DecidedRequest, ExchangeFilter,
-        FailureGroup, FailureTask, FileRow, FileText, FoundLines, GoalSummary, GoalTimes, GoalView,
-        GoalsView, HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine, LogLines,
-        LogTailView, MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays, RequestView,
-        RunAbout, RunFailures, RunFileList, RunGraph, RunProgress, RunSource, RunSteps, RunView, SearchGroup,
-        SearchHit, SearchView, ShownValue, SkillListing, SkillLockView, SkillView, TaskView, TimelineView,
-        ToolCallState, TurnNoteKind, TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal,
-        WeekView,
+        FailureGroup, FailureTask, FileRow, FileTable, FileText, FoundLines, GoalSummary, GoalTimes,
+        GoalView, GoalsView, HomeView, HourCell, HourSlots, InboxView, LineHit, LinePart, LogHits, LogLine,
+        LogLines, LogTailView, MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays,
+        RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunLogLine, RunLogLines, RunOutputView,
+        RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue,
+        SkillListing, SkillLockView, SkillView, TaskView, TimelineView, ToolCallState, TurnNoteKind,
+        TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
     },
 };
 use wf_base::{
@@ -211,26 +211,30 @@ fn the_sample_of_a_goal_is_like_the_type_of_its_view() {
     fits("goals", "", &GoalsView { goals: vec![summary], idle: None });
 }
 
-#[test]
-fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
-    let run = RunId::from_bytes([1; 16]);
-    let part = LinePart { text: text(), style: text() };
-    let line = LogLine { n: 1, parts: vec![part], omitted: 0 };
-    let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
+fn output_view(line: LogLine) -> OutputView {
     let hit = LineHit { n: 1, at: None, length: 1, excerpt: text() };
-    let output = OutputView {
+    OutputView {
         run: RunId::from_bytes([1; 16]),
         address: text(),
         attempt: 1,
-        shown: LogLines { first: 1, total: 1, size: 1, is_whole: true, lines: vec![line] },
+        shown: LogLines { first: 1, total: 1, size: 1, is_whole: true, started: None, lines: vec![line] },
         earlier: None,
         later: None,
         text: text(),
         is_regex: false,
+        times: "hidden",
         found: Some(FoundLines::new(LogHits { hits: vec![hit], more: true, is_given_up: false })),
         problem: text(),
-    };
-    fits("output", "", &output);
+    }
+}
+
+#[test]
+fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
+    let run = RunId::from_bytes([1; 16]);
+    let part = LinePart { text: text(), style: text() };
+    let line = LogLine { n: 1, parts: vec![part], omitted: 0, at: None };
+    let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
+    fits("output", "", &output_view(line));
     let record = json!({"v": 1, "run": null});
     let task = TaskView { record, name: text(), address: text(), logs: vec![log], nested: vec![] };
     let mut task = serde_json::to_value(&task).unwrap();
@@ -272,7 +276,9 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
         &run_view(&run),
     );
     let digest = Sha256Digest::of_bytes(b"");
-    fits("file", "", &FileText { run, digest, path: text(), size: text(), text: None });
+    let table = FileTable { head: vec![text()], rows: vec![vec![text()]], more_rows: 0, more_columns: 0 };
+    let (path, size, table) = (text(), text(), Some(table));
+    fits("file", "", &FileText { run, digest, path, size, is_image: false, text: None, html: None, table });
 }
 
 #[test]
@@ -371,9 +377,19 @@ fn run_view(run: &RunId) -> RunView {
         undo: None,
         has_earlier: false,
         is_drawn: true,
-        timeline: Some(TimelineView { svg: None, others: None }),
+        timeline: Some(TimelineView {
+            svg: None,
+            others: None,
+            range: None,
+            outside: 0,
+            closer: None,
+            wider: None,
+            earlier: None,
+            later: None,
+        }),
         graph: Some(graph),
         steps: Some(run_steps()),
+        output: Some(run_output()),
         plot: None,
         spending: vec![],
         files: Some(RunFileList { rows: vec![file_row()], more: 0 }),
@@ -384,6 +400,20 @@ fn run_view(run: &RunId) -> RunView {
             nested: vec![],
             more_nested: 0,
         }),
+    }
+}
+
+fn run_output() -> RunOutputView {
+    let line = LogLine { n: 1, parts: vec![LinePart { text: text(), style: text() }], omitted: 0, at: None };
+    let line = RunLogLine { line, task: text(), address: text(), attempt: 1, own: 1, hue: 0 };
+    RunOutputView {
+        step: text(),
+        steps: vec![text()],
+        shown: RunLogLines { first: 1, total: 1, is_whole: true, started: at(), lines: vec![line] },
+        times: "hidden",
+        earlier: None,
+        later: None,
+        left_out: 0,
     }
 }
 

@@ -37,9 +37,14 @@ const BURNS: &str = "---\nkind: plan\nid: burn\nsteps:\n  - {id: burn, run: 'tru
 /// A workspace in which two suggestions wait.
 pub fn suggesting() -> Sandbox {
     let sandbox = Sandbox::new();
+    suggest_in(&sandbox);
+    sandbox
+}
+
+/// Lets a run suggest two in a workspace.
+pub fn suggest_in(sandbox: &Sandbox) {
     sandbox.file("look.md", LOOKS).file("sort.md", SORTS).file("burn.md", BURNS);
     sandbox.wf(&["run", "look.md"]).exits(0);
-    sandbox
 }
 
 #[test]

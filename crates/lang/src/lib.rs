@@ -32,7 +32,7 @@ pub use files::{DiskFiles, FileReadError, InMemoryFiles, MAX_FILE, SpecFileSourc
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
 pub use loaded::{GATES, LoadedSpec, gate_path};
 pub use lower::{LoweringError, PlanDefaults, dry_run, lower, lower_gate, lower_goal, secret_source};
-pub use prose::{message_html, prose_html};
+pub use prose::{document_html, message_html, prose_html};
 pub use schema::{
     dag_schema, gate_schema, goal_schema, persona_schema, plan_schema, schema_of, skill_schema,
 };

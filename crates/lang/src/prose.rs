@@ -30,6 +30,11 @@ pub fn message_html(text: &str) -> String {
     html_of(text, ProseWriter { depth: 2, shows_hosts: true, ..ProseWriter::default() })
 }
 
+/// Returns Markdown that a run left as HTML, for a page. Each link is followed by its host.
+pub fn document_html(text: &str) -> String {
+    html_of(text, ProseWriter { depth: 1, shows_hosts: true, ..ProseWriter::default() })
+}
+
 fn html_of(body: &str, mut writer: ProseWriter) -> String {
     let body = body.get(..body.floor_char_boundary(MAX_PROSE)).unwrap_or_default();
     for event in Parser::new_ext(body, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {

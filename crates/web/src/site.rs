@@ -7,6 +7,10 @@ use axum::{
     routing::{get, post},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tower_http::compression::{
+    CompressionLayer, DefaultPredicate, Predicate,
+    predicate::{NotForContentType, SizeAbove},
+};
 
 use crate::{
     address::SiteAddress,
@@ -34,6 +38,17 @@ const MAX_SEARCHES: usize = 2;
 
 /// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
 const MAX_BODY_SIZE: usize = 1024 * 1024;
+
+/// The size from which an answer is compressed, in bytes.
+const MIN_COMPRESSED_SIZE: u16 = 1024;
+
+/// Compresses answers with text for whoever can read that; streams and saved files stay as they are. Another site cannot compare the sizes of
+/// answers that have a text of its own: browsers send it no cookie.
+fn compression() -> CompressionLayer<impl Predicate> {
+    let is_text = DefaultPredicate::new().and(NotForContentType::const_new("application/octet-stream"));
+    let predicate = is_text.and(SizeAbove::new(MIN_COMPRESSED_SIZE));
+    CompressionLayer::new().compress_when(predicate)
+}
 
 /// The options of a site.
 #[derive(Clone, Debug)]
@@ -202,6 +217,7 @@ impl Site {
             .layer(from_fn_with_state(self.clone(), guard::check_origin))
             .layer(from_fn(respond::answer_programs))
             .layer(from_fn(guard::add_headers))
+            .layer(compression())
             .with_state(self)
     }
 
@@ -223,6 +239,8 @@ impl Site {
             .route("/me", get(pages::login::own))
             .route("/runs", get(pages::run::runs))
             .route("/runs/{run}", get(pages::run::run))
+            .route("/runs/{run}/log/lines", get(pages::log::run_lines))
+            .route("/runs/{run}/log/search", get(pages::log::run_search))
             .route("/runs/{run}/diff", get(pages::run::diff))
             .route("/runs/{run}/steps/{step}", get(pages::run::step))
             .route("/runs/{run}/steps/{step}/attempts/{attempt}/agent", get(pages::exchange::conversation))

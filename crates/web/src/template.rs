@@ -27,7 +27,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 40] = [
+pub(crate) const TEMPLATES: [(&str, &str); 41] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
@@ -42,6 +42,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 40] = [
     ("run.html", include_str!("templates/run.html")),
     ("run_pictures.html", include_str!("templates/run/pictures.html")),
     ("run_steps.html", include_str!("templates/run/steps.html")),
+    ("run_logs.html", include_str!("templates/run/logs.html")),
     ("run_calls.html", include_str!("templates/run/calls.html")),
     ("run_files.html", include_str!("templates/run/files.html")),
     ("run_about.html", include_str!("templates/run/about.html")),
@@ -85,6 +86,7 @@ impl PageTemplates {
         environment.add_filter("when", when);
         environment.add_filter("due", due);
         environment.add_filter("took", took);
+        environment.add_filter("line_time", line_time);
         environment.add_filter("file_name", |path: &str| file_name(path).to_owned());
         environment.add_filter("first_line", |text: &str| text.lines().next().unwrap_or_default().to_owned());
         environment.add_filter("last_lines", last_lines);
@@ -214,6 +216,25 @@ fn took(from: &str, to: &str, idle_ms: Option<u64>) -> String {
     }
 }
 
+/// Returns the time of a line of an output, of a clock or since a start: `09:30:12.3`, `00:12.3`. Nothing if it is not known.
+fn line_time(at: Option<&str>, times: &str, started: Option<&str>) -> String {
+    let parsed = |text: Option<&str>| text.and_then(|text| Moment::parse(text).ok());
+    let tenth = |millis: u128| millis / 100 % 10;
+    match (times, parsed(at), parsed(started)) {
+        ("clock", Some(at), _) => {
+            let clock = moment(at).split(' ').next_back().unwrap_or_default().to_owned();
+            format!("{clock}.{}", tenth(u128::from(at.millis().unsigned_abs())))
+        }
+        ("elapsed", Some(at), Some(started)) => {
+            let time = at.since(started);
+            let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);
+            let hours = if minutes < 60 { String::new() } else { format!("{}:", minutes / 60) };
+            format!("{hours}{:02}:{seconds:02}.{}", minutes % 60, tenth(time.as_millis()))
+        }
+        _ => String::new(),
+    }
+}
+
 /// Returns the name of a file, without the folders above it.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
@@ -293,7 +314,7 @@ fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PageTemplates, TEMPLATES, coded, encoded, page_digest, price, took, when};
+    use super::{PageTemplates, TEMPLATES, coded, encoded, line_time, page_digest, price, took, when};
 
     #[test]
     fn every_template_is_one() {
@@ -350,5 +371,10 @@ mod tests {
         );
         assert_eq!(took("2026-11-21T09:30:00Z", "2026-11-21T09:31:05Z", Some(1_000)), "1m 04s");
         assert_eq!(took("", "2026-11-21T09:31:05Z", None), "");
+        let line = |times: &str, at| line_time(at, times, Some("2026-11-21T09:30:00Z"));
+        assert_eq!(line("clock", Some("2026-11-21T09:30:12.349Z")), "09:30:12.3");
+        assert_eq!(line("elapsed", Some("2026-11-21T09:30:12.349Z")), "00:12.3");
+        assert_eq!(line("elapsed", Some("2026-11-21T11:31:02Z")), "2:01:02.0");
+        assert_eq!((line("hidden", Some("2026-11-21T11:31:02Z")), line("clock", None)), Default::default());
     }
 }

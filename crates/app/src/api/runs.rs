@@ -281,7 +281,7 @@ pub fn api_run(caller: &dyn Caller, run: &str) -> Result<Option<ApiRunDetail>, C
     names::name_parent(store, &mut row)?;
     let owner = owner_of(&reader, &row)?;
     let selection = RunSelection { tab: RunTab::Steps, ..RunSelection::default() };
-    let view = run_view(&reader, &run, selection, now)?;
+    let view = run_view(&reader, &run, &selection, now)?;
     let children = store.runs().children(&run)?.into_iter();
     Ok(Some(ApiRunDetail {
         title: view.title,

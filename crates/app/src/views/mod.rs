@@ -58,8 +58,9 @@ pub use home::{
 pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub(crate) use log::LogIndexCache;
 pub use log::{
-    FoundLines, LineHit, LinePart, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart, LogPattern,
-    LogStart, LogTailView, OutputQuery, OutputView, log_feed, log_output, output_view,
+    FoundLines, LineHit, LinePart, LineTimes, LogFeed, LogHits, LogLine, LogLines, LogOutput, LogPart,
+    LogPattern, LogStart, LogTailView, OutputQuery, OutputView, RunLogLine, RunLogLines, RunOutputQuery,
+    RunOutputView, log_feed, log_output, output_view, run_output_lines, search_run_output,
 };
 pub use memory::{MemoryCluster, MemoryItemView, MemoryView, memory_item_view, memory_view};
 pub use metrics::metrics_text;
@@ -72,9 +73,10 @@ pub use plans::{
 pub use requests::{DecidedRequest, RequestView, ShownValue, decided_request, open_requests};
 pub use results::{GoalSummary, GoalsView, goals_view};
 pub use run::{
-    FailureGroup, FailureTask, FileRow, FileText, RunAbout, RunFailures, RunFileList, RunGraph, RunSelection,
-    RunSource, RunSteps, RunTab, RunView, RunWatcher, TaskView, TimelineView, UnbegunStep, WatchQuery,
-    WatchedRequest, WatchedRun, WatchedStep, file_text, run_view, task_view,
+    ArtifactImage, FailureGroup, FailureTask, FileRow, FileTable, FileText, RunAbout, RunFailures,
+    RunFileList, RunGraph, RunSelection, RunSource, RunSteps, RunTab, RunView, RunWatcher, TaskView,
+    TimelineView, UnbegunStep, WatchQuery, WatchedRequest, WatchedRun, WatchedStep, artifact_image,
+    file_text, run_view, task_view,
 };
 pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};

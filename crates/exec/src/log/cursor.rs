@@ -4,11 +4,14 @@ use std::{io, path::Path};
 
 use wf_base::time::Moment;
 
-use super::{LogChunk, LogStream, file::LogFile, record::LogIndexRecord, target};
+use super::{LogArrival, LogChunk, LogStream, file::LogFile, record::LogIndexRecord, target};
 use crate::disk::files::FileIdentity;
 
 /// The maximum number of bytes read at once.
 const MAX_READ_BYTES: u64 = 64 * 1024;
+
+/// The number of index records read at once.
+const MAX_READ_RECORDS: usize = 4096;
 
 /// A position in one log file and its index. Both may grow meanwhile.
 #[derive(Debug)]
@@ -67,6 +70,30 @@ impl LogCursor {
         let from = length - bytes.len() as u64;
         self.log.read_exact_at(&mut bytes, from)?;
         Ok(bytes)
+    }
+
+    /// Passes on the arrivals of the file, in order, until one is not wanted. Bytes whose index is not written yet have none.
+    pub(super) fn arrivals(&self, mut give: impl FnMut(LogArrival) -> bool) -> io::Result<()> {
+        let Some(index) = &self.index_file else {
+            return Ok(());
+        };
+        let mut bytes = vec![0; MAX_READ_RECORDS * LogIndexRecord::SIZE];
+        let (mut place, mut offset) = (0, 0);
+        loop {
+            let count = index.read_at(&mut bytes, place)?;
+            let (records, _) = bytes.get(..count).unwrap_or_default().as_chunks::<{ LogIndexRecord::SIZE }>();
+            if records.is_empty() {
+                return Ok(());
+            }
+            for record in records {
+                let LogIndexRecord { at, length, .. } = LogIndexRecord::from_bytes(*record);
+                if !give(LogArrival { offset, length: length.into(), at }) {
+                    return Ok(());
+                }
+                offset += u64::from(length);
+            }
+            place += (records.len() * LogIndexRecord::SIZE) as u64;
+        }
     }
 
     /// Returns the next indexed part.

@@ -27,7 +27,7 @@ mod writer;
 pub use crate::processes::tails::LogStream;
 pub use archive::archive;
 pub use follower::LogFollower;
-pub use random::{LogBytes, LogExtent};
+pub use random::{LogArrival, LogBytes, LogExtent};
 pub use reader::{LogChunk, LogChunks};
 pub use run_logs::RunLogs;
 pub use target::{LogTarget, files, path};

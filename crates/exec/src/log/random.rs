@@ -13,6 +13,16 @@ pub struct LogBytes {
     length: u64,
 }
 
+/// A part of the bytes of a log that came at one time, to within some hundredths of a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogArrival {
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// The number of its bytes.
+    pub length: u64,
+    pub at: Moment,
+}
+
 /// A part of the bytes of a log.
 #[derive(Debug)]
 struct LogPiece {
@@ -83,6 +93,26 @@ impl LogBytes {
             PieceSource::Note(_) => None,
         };
         LogExtent(self.pieces.iter().map(|piece| (identity(&piece.source), piece.length)).collect())
+    }
+
+    /// Returns the arrivals of the bytes between two offsets, in their order. Bytes whose index is missing, or not written yet, have
+    /// none.
+    pub fn arrivals(&self, from: u64, until: u64) -> io::Result<Vec<LogArrival>> {
+        let mut found = Vec::new();
+        for piece in &self.pieces {
+            let PieceSource::File(cursor) = &piece.source else { continue };
+            if piece.start >= until || piece.start + piece.length <= from {
+                continue;
+            }
+            cursor.arrivals(|LogArrival { offset, length, at }| {
+                let offset = piece.start + offset;
+                if offset < until && offset + length > from {
+                    found.push(LogArrival { offset, length, at });
+                }
+                offset + length < until
+            })?;
+        }
+        Ok(found)
     }
 
     /// Reads bytes from a position on, and returns how many; 0 behind its end.

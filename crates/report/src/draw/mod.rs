@@ -31,8 +31,8 @@ pub use sketch::{PlanSketch, SketchNode, SketchZone};
 pub use strip::{StripColumn, day_strip};
 pub use svg::{page_svg, svg};
 pub use timeline::{
-    BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineChoice, TimelineRow,
-    choose_rows, timeline_svg,
+    BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineChoice, TimelineRange,
+    TimelineRow, TimelineZoom, choose_rows, timeline_svg,
 };
 pub use trend::{TrendDot, TrendWeek, rate_svg, trend_svg};
 pub use week::{WEEK_HOURS, WeekMark, WeekRow, week_svg};

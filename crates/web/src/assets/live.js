@@ -5,6 +5,7 @@ import { sayLoginEnded, showTimes } from "/page.js";
 
 const RETRY_SECONDS = 1;
 const LOOK_SECONDS = 15;
+const GROWING_MILLISECONDS = 1500;
 const policy = globalThis.trustedTypes?.createPolicy("wf", { createHTML: (text) => text });
 const main = document.getElementById("main");
 const outdated = document.getElementById("outdated");
@@ -113,9 +114,14 @@ async function refresh() {
 // Not all that a page shows is in the log: a process that died, a time that passed.
 setInterval(() => document.visibilityState === "visible" && refresh(), LOOK_SECONDS * 1000);
 
+// A page whose output grows asks for that, too: together twice a second at most.
+let timer = null;
 document.addEventListener("news", ({ detail }) => {
   if (detail !== known) {
     known = detail;
-    refresh();
+    timer ??= setTimeout(() => {
+      timer = null;
+      refresh();
+    }, main.querySelector("[data-news]") ? GROWING_MILLISECONDS : 0);
   }
 });

@@ -10,6 +10,7 @@ const MOST_PIXELS = 8_000_000;
 // The distance to the end of what is there at which more is asked for, in pixels.
 const NEAR = 800;
 const NEWS_MILLISECONDS = 150;
+const SETTLING_MILLISECONDS = 1200;
 const RETRY_SECONDS = 5;
 const ERRORS = "error|fail|panic|exception";
 
@@ -20,6 +21,23 @@ function element(name, attributes, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+// Returns the time of a line of a clock, or since a start; nothing if it is not known.
+function timeOf(line, times, started) {
+  if (!line.at) {
+    return "";
+  }
+  const at = new Date(line.at);
+  const two = (number) => String(number).padStart(2, "0");
+  const tenth = Math.floor(at.getMilliseconds() / 100);
+  if (times === "clock") {
+    return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${tenth}`;
+  }
+  const tenths = Math.max(0, Math.floor((at - new Date(started ?? at)) / 100));
+  const minutes = Math.floor(tenths / 600);
+  const hours = minutes < 60 ? "" : `${Math.floor(minutes / 60)}:`;
+  return `${hours}${two(minutes % 60)}:${two(Math.floor(tenths / 10) % 60)}.${tenths % 10}`;
 }
 
 // Divides a line by its styles, and by what was found in it.
@@ -45,10 +63,14 @@ class LogView extends HTMLElement {
   connectedCallback() {
     if (!this.isBuilt) {
       this.isBuilt = true;
-      this.attempt = Number(this.dataset.attempt);
+      // The output of an attempt, or of a run as far as one step or all have written it.
+      const { attempt, only } = this.dataset;
+      this.subject = attempt ? { attempt } : { step: only };
+      this.named = attempt ? `Output of attempt ${attempt}` : "Output of the run";
       this.log = `${this.dataset.step}/log`;
       [this.first, this.total, this.size, this.unit] = [1, 0, 0, LINE_HEIGHT];
       [this.hits, this.hasMoreHits, this.current] = [[], false, -1];
+      this.times = this.dataset.times ?? "hidden";
       this.tasks = new Map();
       this.start();
     }
@@ -59,7 +81,7 @@ class LogView extends HTMLElement {
   }
 
   get runs() {
-    return this.dataset.output !== undefined;
+    return this.dataset.output !== undefined || this.dataset.news !== undefined;
   }
 
   // Shows the lines of the server in place of the plain ones, once some have come.
@@ -104,7 +126,7 @@ class LogView extends HTMLElement {
     this.field = element("input", { type: "search", "aria-label": "Search in the output", placeholder: "Search" });
     this.regex = element("input", { type: "checkbox" });
     this.said = element("output", {});
-    const search = element("form", { class: "log-search", role: "search", "aria-label": `Output of attempt ${this.attempt}` }, this.field,
+    const search = element("form", { class: "log-search", role: "search", "aria-label": this.named }, this.field,
       element("label", {}, this.regex, " Regular expression"),
       button("Previous", () => this.due("find", () => this.find(-1))), element("button", {}, "Next"), this.said);
     search.addEventListener("submit", (event) => {
@@ -115,22 +137,34 @@ class LogView extends HTMLElement {
     const wrap = button("Wrap", () => this.keepPlace(() => {
       wrap.setAttribute("aria-pressed", this.pane.toggleAttribute("data-wrap"));
     }), { "aria-pressed": wraps });
-    const download = element("a", { href: `${this.log}.txt?attempt=${this.attempt}`, download: "" }, "Download");
+    this.follower = button("Follow", () => {
+      [this.isHeld, this.follows] = [this.follows, !this.follows];
+      this.follows ? this.due("end", () => this.toEnd()) : this.layOut();
+    });
+    this.choice = element("select", { "aria-label": "Times" }, ...[["hidden", "No times"], ["elapsed", "Since the start"], ["clock", "Clock"]]
+      .map(([value, words]) => element("option", { value, ...(value === this.times ? { selected: "" } : {}) }, words)));
+    this.choice.addEventListener("change", () => {
+      this.times = this.choice.value;
+      this.keepPlace(() => this.showHits());
+    });
     this.bar = element("div", { class: "log-bar" }, search,
-      button("First error", () => this.due("find", () => this.findError())), wrap, download);
+      button("First error", () => this.due("find", () => this.findError())), this.follower, this.choice, wrap);
+    if (this.subject.attempt) {
+      this.bar.append(element("a", { href: `${this.log}.txt?attempt=${this.subject.attempt}`, download: "" }, "Download"));
+    }
     this.pill = button("", () => this.due("end", () => this.toEnd()), { class: "log-new" });
     this.pill.hidden = true;
     this.before = element("span", { class: "before" });
     this.body = element("span", { class: "rows" });
     this.after = element("span", { class: "after" });
-    this.pane = element("pre", { class: "log", tabindex: 0, "aria-label": `Output of attempt ${this.attempt}` },
+    this.pane = element("pre", { class: "log", tabindex: 0, "aria-label": this.named },
       this.before, this.body, this.after);
     this.pane.toggleAttribute("data-wrap", wraps);
     this.pane.addEventListener("click", (event) => this.clicked(event));
     this.counted = element("span", {});
     this.links = element("p", { class: "dim" }, this.counted);
     if (this.dataset.tall === undefined) {
-      this.links.append(" · ", element("a", { href: `${this.dataset.step}/output?attempt=${this.attempt}` }, "On a page of its own"));
+      this.links.append(" · ", element("a", { href: `${this.dataset.step}/output?attempt=${this.subject.attempt}` }, "On a page of its own"));
     }
     // The policy of pages permits no style within: the heights are rules of a sheet of their own.
     const sheet = new CSSStyleSheet();
@@ -141,7 +175,7 @@ class LogView extends HTMLElement {
 
   // Asks the server; nothing if it does not answer.
   async ask(name, query) {
-    const address = `${this.log}/${name}?${new URLSearchParams({ attempt: this.attempt, ...query })}`;
+    const address = `${this.log}/${name}?${new URLSearchParams({ ...this.subject, ...query })}`;
     for (;;) {
       const answer = await fetch(address, { credentials: "same-origin" }).catch(() => null);
       if (answer?.status === 503) {
@@ -155,8 +189,11 @@ class LogView extends HTMLElement {
         this.said.textContent = (await answer.text()).trim();
       } else if (answer?.ok) {
         const found = await answer.json();
+        if (found.is_whole && this.dataset.news !== undefined) {
+          delete this.dataset.news;
+        }
         if (found.total !== undefined) {
-          [this.total, this.size] = [found.total, found.size];
+          [this.total, this.size, this.started] = [found.total, found.size, found.started];
         }
         return found;
       } else {
@@ -188,8 +225,16 @@ class LogView extends HTMLElement {
 
   row(line) {
     const name = `${this.dataset.anchor}${line.n}`;
-    const row = element("span", { class: "line", id: name }, element("a", { href: `#${name}` }, line.n),
-      ...parts(line, this.hits.find((hit) => hit.n === line.n)));
+    const row = element("span", { class: "line", id: name }, element("a", { href: `#${name}` }, line.n));
+    if (this.times !== "hidden") {
+      row.append(element("span", { class: "at" }, timeOf(line, this.times, this.started)));
+    }
+    if (line.task) {
+      const place = `${this.dataset.step}/steps/${encodeURIComponent(line.address)}/output?attempt=${line.attempt}`;
+      const href = `${place}&from=${Math.max(1, line.own - 10)}#L${line.own}`;
+      row.append(element("a", { class: "task", "data-hue": line.hue, href, title: line.task }, line.task));
+    }
+    row.append(...parts(line, this.hits.find((hit) => hit.n === line.n)));
     if (line.omitted) {
       row.append(element("i", {}, ` … ${line.omitted} bytes more`));
     }
@@ -210,6 +255,8 @@ class LogView extends HTMLElement {
     this.heights[0].height = `${(this.first - 1) * this.unit}px`;
     this.heights[1].height = `${Math.max(0, this.total - this.last) * this.unit}px`;
     const count = this.total - (this.seen ?? this.total);
+    this.follower.hidden = !this.runs;
+    this.follower.setAttribute("aria-pressed", Boolean(this.follows));
     this.pill.hidden = this.follows || count <= 0;
     this.pill.textContent = `${count} new line${count === 1 ? "" : "s"}`;
     const words = `${this.total} line${this.total === 1 ? "" : "s"}`;
@@ -245,7 +292,7 @@ class LogView extends HTMLElement {
   add(lines) {
     const fresh = lines.filter((line) => line.n > this.last);
     const grown = lines.find((line) => line.n === this.last);
-    if (grown && grown.text !== this.body.lastElementChild?.line.text) {
+    if (grown && (grown.text !== this.body.lastElementChild?.line.text || grown.at !== this.body.lastElementChild.line.at)) {
       this.body.lastElementChild.replaceWith(this.row(grown));
     }
     this.body.append(...fresh.map((line) => this.row(line)));
@@ -308,7 +355,8 @@ class LogView extends HTMLElement {
     const left = this.pane.scrollHeight - this.pane.scrollTop - this.pane.clientHeight;
     const isAtEnd = left < 2 * LINE_HEIGHT;
     if (this.runs) {
-      this.follows = isAtEnd;
+      this.follows = isAtEnd && !this.isHeld;
+      this.follower.setAttribute("aria-pressed", this.follows);
     }
     if (isAtEnd) {
       this.seen = this.total;
@@ -335,7 +383,7 @@ class LogView extends HTMLElement {
   async toEnd() {
     const answer = await this.ask("lines", { count: PART });
     if (answer) {
-      this.follows = this.runs;
+      [this.follows, this.isHeld] = [this.runs, false];
       this.seen = this.total;
       this.show(answer);
       this.pane.scrollTop = this.pane.scrollHeight;
@@ -371,7 +419,7 @@ class LogView extends HTMLElement {
   }
 
   clicked(event) {
-    const row = event.target.closest(".line > a")?.parentElement;
+    const row = event.target.closest(".line > a:first-child")?.parentElement;
     if (!row || event.ctrlKey || event.metaKey) {
       return;
     }
@@ -506,6 +554,20 @@ function update() {
     }
   }
 }
+
+// The output of a run has no stream: the page hears that something has happened. What came in the last moment is there a moment later.
+let later = null;
+function takeAllNews() {
+  for (const view of document.querySelectorAll("wf-log[data-live][data-news]")) {
+    view.due("news", () => view.takeNews());
+  }
+}
+document.addEventListener("news", () => {
+  later ??= setTimeout(() => {
+    later = null;
+    takeAllNews();
+  }, SETTLING_MILLISECONDS);
+});
 
 addEventListener("pagehide", () => { open.forEach((source) => source.close()); open.clear(); });
 addEventListener("pageshow", update);

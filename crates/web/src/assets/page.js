@@ -24,6 +24,7 @@ function wording(at) {
 
 // Shows the times of a part of a page. A time that was pressed shows when exactly it was.
 export function showTimes(root) {
+  tick(root);
   for (const time of root.querySelectorAll("time.yours")) {
     const own = clock.format(new Date(time.dateTime));
     // The clocks before it say the same where the zones are equal.
@@ -37,6 +38,24 @@ export function showTimes(root) {
     if (time.textContent !== text) {
       time.textContent = text;
     }
+  }
+}
+
+// Returns a duration as the server words it.
+function duration(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const [minutes, hours, days] = [60, 3_600, 86_400].map((unit) => Math.floor(seconds / unit));
+  const two = (number) => String(number).padStart(2, "0");
+  if (seconds < 60) {
+    return `${seconds}.${Math.floor(Math.max(0, milliseconds) / 100) % 10}s`;
+  }
+  return days ? `${days}d ${two(hours % 24)}h` : hours ? `${hours}h ${two(minutes % 60)}m` : `${minutes}m ${two(seconds % 60)}s`;
+}
+
+// Lets the durations go on of what goes on.
+function tick(root) {
+  for (const time of root.querySelectorAll("wf-time[data-since]")) {
+    time.textContent = duration(Date.now() - Date.parse(time.dataset.since) - Number(time.dataset.idle));
   }
 }
 
@@ -55,6 +74,7 @@ for (const event of ["focusin", "focusout"]) {
 }
 showTimes(document);
 setInterval(() => document.visibilityState === "visible" && showTimes(document), 10_000);
+setInterval(() => document.visibilityState === "visible" && tick(document), 1000);
 
 // `/` leads to the search, as long as no field has the keys.
 document.addEventListener("keydown", (event) => {

@@ -1,5 +1,5 @@
-//! The artifacts of a run, to be saved by a browser: they are files of others. The text of one is shown as text, escaped, and
-//! nothing else of them is.
+//! The artifacts of a run, to be saved by a browser: they are files of others. The text of one is shown on a page, escaped, a picture
+//! has an address of its own, and nothing else of them is shown.
 //!
 //! A stored file is compared with its digest before it is sent and again while it is. Each part waits for the next one, so
 //! a browser never has the end of a file that was changed meanwhile.
@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use axum::{
     body::{Body, Bytes},
     extract::{Path, Query},
-    http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName},
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
@@ -24,7 +24,7 @@ use crate::{
 use wf_app::{
     CommandError,
     records::{ComparedFile, open_artifact_with},
-    views::{file_text, find_run, state_reader},
+    views::{ArtifactImage, artifact_image, file_text, find_run, state_reader},
     watch::record_artifact_read,
 };
 use wf_base::digest::Sha256Digest;
@@ -35,7 +35,7 @@ const CHUNK: usize = 64 * 1024;
 /// The way in which a file is wanted, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct FileQuery {
-    /// `text`: as a page; empty: to be saved.
+    /// `page`: on a page; `text`: on a page, as it is; `image`: a picture alone; empty: to be saved.
     #[serde(default)]
     view: String,
 }
@@ -47,14 +47,22 @@ pub(crate) async fn file(
     Path((run, digest, _name)): Path<(String, String, String)>,
     Query(query): Query<FileQuery>,
 ) -> Response {
-    if query.view == "text" {
+    if query.view == "image" {
+        return match image(&visit.site, run, digest).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => respond::missing(&visit.site),
+            Err(error) => respond::failure(&visit.site, &error),
+        };
+    }
+    if matches!(query.view.as_str(), "page" | "text") {
+        let is_source = query.view == "text";
         let login = visit.site.login.clone();
         let read = move |caller: &PageCaller| {
             let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
                 return Ok(None);
             };
             let Some(run) = find_run(&reader, &run)? else { return Ok(None) };
-            let text = file_text(&reader, &run, &digest)?;
+            let text = file_text(&reader, &run, &digest, is_source)?;
             if text.is_some() {
                 record_artifact_read(&caller.with_login(&login), &run, digest);
             }
@@ -67,6 +75,31 @@ pub(crate) async fn file(
         Ok(None) => respond::missing(&visit.site),
         Err(error) => respond::failure(&visit.site, &error),
     }
+}
+
+/// Returns the answer with a picture among the artifacts of a run; `None`: there is none. Its type is that of its first bytes, and it may
+/// do nothing even if a browser opens it alone.
+async fn image(site: &LoginSite, run: String, digest: String) -> Result<Option<Response>, CommandError> {
+    let read = site.change(move |caller| {
+        let (Some(reader), Ok(digest)) = (state_reader(caller)?, digest.parse::<Sha256Digest>()) else {
+            return Ok(None);
+        };
+        let Some(run) = find_run(&reader, &run)? else { return Ok(None) };
+        let image = artifact_image(&reader, &run, &digest)?;
+        if image.is_some() {
+            record_artifact_read(caller, &run, digest);
+        }
+        Ok(image)
+    });
+    let Some(ArtifactImage { media_type, bytes }) = read.await? else {
+        return Ok(None);
+    };
+    let headers = [
+        (CONTENT_TYPE, media_type),
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    Ok(Some((headers, bytes).into_response()))
 }
 
 /// Returns the answer with an artifact of a run, by its digest, and records that the login has read it; `None`: there is none.

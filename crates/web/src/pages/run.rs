@@ -15,11 +15,11 @@ use wf_app::{
     run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
-        RunPage, RunQuery, RunSelection, RunTab, RunView, find_run, plan_page_of_run, run_before,
-        run_diff_of, run_page, run_reader, run_view, state_reader, task_view,
+        LineTimes, RunOutputQuery, RunPage, RunQuery, RunSelection, RunTab, RunView, find_run,
+        plan_page_of_run, run_before, run_diff_of, run_page, run_reader, run_view, state_reader, task_view,
     },
 };
-use wf_base::name::RunId;
+use wf_base::{keyword::Keyword as _, name::RunId};
 
 /// The tab of a run and what it shows, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -38,6 +38,17 @@ pub(crate) struct TabQuery {
     page: usize,
     /// The unfolded group of steps in the picture of a large plan.
     open: Option<usize>,
+    /// The part of the time that the timeline shows, in seconds of the run; empty: all of it. Of the output, the first line.
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    to: String,
+    /// The only step whose output is shown; empty: all.
+    #[serde(default)]
+    step: String,
+    /// The word for the times before its lines.
+    #[serde(default)]
+    times: String,
 }
 
 /// A run, for a browser with some access.
@@ -65,9 +76,12 @@ pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Que
             let Some((reader, run)) = run_reader(caller, &run)? else {
                 return Ok(None);
             };
-            let TabQuery { state, sort, page, open, .. } = &query;
-            let selection = RunSelection::of(&tab, state, sort, *page, *open);
-            let shown = run_view(&reader, &run, selection, now)?;
+            let TabQuery { state, sort, page, open, from, to, step, times, .. } = query;
+            let mut selection = RunSelection::of(&tab, &state, &sort, page, open);
+            selection.show_times(&from, &to);
+            let times = LineTimes::from_word(&times).unwrap_or_default();
+            selection.output = RunOutputQuery { step, from: from.parse().ok(), times };
+            let shown = run_view(&reader, &run, &selection, now)?;
             let plan_page = plan_page(caller, &shown.record["run"]);
             let signature_reason = if may_start { retry_signature(caller, &shown)? } else { None };
             Ok(Some(OperatedRun { shown, may_operate, may_start, plan_page, signature_reason }))

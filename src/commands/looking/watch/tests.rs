@@ -54,10 +54,10 @@ fn run(life: RunLifecycle, steps: &[WatchedStep], screen: &WatchScreen, size: Sc
 fn log(lines: &[&str]) -> LogLines {
     let line = |(n, text): (u64, &&str)| {
         let part = |text: &str, style: &str| LinePart { text: text.to_owned(), style: style.to_owned() };
-        LogLine { n, parts: vec![part(text, "fg-red bold")], omitted: 0 }
+        LogLine { n, parts: vec![part(text, "fg-red bold")], omitted: 0, at: None }
     };
     let lines: Vec<LogLine> = (1_u64..).zip(lines).map(line).collect();
-    LogLines { first: 1, total: lines.len() as u64, size: 100, is_whole: false, lines }
+    LogLines { first: 1, total: lines.len() as u64, size: 100, is_whole: false, started: None, lines }
 }
 
 /// Draws a screen of a width, and returns its text.

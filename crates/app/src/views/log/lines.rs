@@ -15,9 +15,10 @@ use crate::{
     Caller, CommandError,
     views::{StateReader, state_reader},
 };
-use wf_base::name::RunId;
+use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::Attempt;
 use wf_exec::log::{LogBytes, RunLogs};
+use wf_store::AttemptRow;
 
 /// The most lines of one answer.
 const MAX_LINES: u64 = 2_000;
@@ -39,6 +40,8 @@ pub struct LogLine {
     pub parts: Vec<LinePart>,
     /// The number of bytes at its end that are not shown.
     pub omitted: u64,
+    /// The time at which it came; `None`: that is not recorded, or not yet.
+    pub at: Option<Moment>,
 }
 
 impl LogLine {
@@ -48,7 +51,7 @@ impl LogLine {
     }
 
     /// Returns it as programs get it: its text, and the places of its styles, counted as JavaScript counts.
-    fn document(&self) -> Value {
+    pub(super) fn document(&self) -> Value {
         let (mut spans, mut from) = (Vec::new(), 0);
         for part in &self.parts {
             let to = from + part.text.encode_utf16().count();
@@ -60,6 +63,9 @@ impl LogLine {
         let mut document = json!({"n": self.n, "text": self.text(), "spans": spans});
         if self.omitted > 0 {
             document["omitted"] = self.omitted.into();
+        }
+        if let Some(at) = self.at {
+            document["at"] = json!(at);
         }
         document
     }
@@ -76,6 +82,8 @@ pub struct LogLines {
     pub size: u64,
     /// True if the attempt has ended: no more can come.
     pub is_whole: bool,
+    /// The time from which those of lines are counted: the start of the attempt.
+    pub started: Option<Moment>,
     pub lines: Vec<LogLine>,
 }
 
@@ -83,8 +91,8 @@ impl LogLines {
     /// Returns them as programs get them.
     pub fn document(&self) -> Value {
         let lines: Vec<Value> = self.lines.iter().map(LogLine::document).collect();
-        let Self { first, total, size, is_whole, .. } = self;
-        json!({"first": first, "total": total, "size": size, "is_whole": is_whole, "lines": lines})
+        let Self { first, total, size, is_whole, started, .. } = self;
+        json!({"first": first, "total": total, "size": size, "is_whole": is_whole, "started": started, "lines": lines})
     }
 }
 
@@ -113,6 +121,7 @@ pub struct LogOutput {
     log_bytes: LogBytes,
     index: Arc<LineIndex>,
     is_whole: bool,
+    started: Option<Moment>,
 }
 
 impl LogOutput {
@@ -125,7 +134,21 @@ impl LogOutput {
         // Asked before the log is read: it is not whole without its last line.
         let is_whole = is_over(reader, run, &attempt)?;
         let logs = RunLogs::new(reader.store().folder().run(run));
-        Self::of_log(run, attempt, logs, reader.log_indexes(), is_whole)
+        let started = reader.store().attempts().find(run, &attempt)?.map(|row| row.started);
+        let output = Self::of_log(run, attempt, logs, reader.log_indexes(), is_whole)?;
+        Ok(Self { started, ..output })
+    }
+
+    /// Opens the output of an attempt that is known, among the logs of its run.
+    pub(super) fn of_attempt(
+        run: &RunId,
+        attempt: Attempt,
+        logs: &Arc<RunLogs>,
+        indexes: &LogIndexCache,
+        row: &AttemptRow,
+    ) -> Result<Self, CommandError> {
+        let output = Self::of_log(run, attempt, Arc::clone(logs), indexes, row.ended.is_some())?;
+        Ok(Self { started: Some(row.started), ..output })
     }
 
     /// Opens a log of an attempt, whose index may be known.
@@ -141,7 +164,12 @@ impl LogOutput {
             Ok((log_bytes, index))
         });
         let (log_bytes, index) = opened.map_err(|error| unreadable(&logs, &attempt, &error))?;
-        Ok(Self { run: run.clone(), logs, attempt, log_bytes, index, is_whole })
+        Ok(Self { run: run.clone(), logs, attempt, log_bytes, index, is_whole, started: None })
+    }
+
+    /// Returns the start of the attempt, if it is known.
+    pub(super) fn started(&self) -> Option<Moment> {
+        self.started
     }
 
     /// Returns the number of its lines.
@@ -165,7 +193,8 @@ impl LogOutput {
         let count = count.min(MAX_LINES);
         let first = from.unwrap_or_else(|| (total + 1).saturating_sub(count)).max(1);
         let lines = self.read(first, count).map_err(|error| self.unreadable(&error))?;
-        Ok(LogLines { first, total, size: self.log_bytes.length(), is_whole: self.is_whole, lines })
+        let (size, is_whole, started) = (self.log_bytes.length(), self.is_whole, self.started);
+        Ok(LogLines { first, total, size, is_whole, started, lines })
     }
 
     /// Returns the error for its log.
@@ -178,15 +207,31 @@ impl LogOutput {
             return Ok(Vec::new());
         }
         let mut raw_lines = self.raw_lines(first)?;
-        let (mut lines, mut size) = (Vec::new(), 0);
+        let (mut lines, mut starts, mut size) = (Vec::new(), Vec::new(), 0);
         while (lines.len() as u64) < count
             && size < MAX_ANSWER_BYTES
             && let Some(line) = raw_lines.next_shown()?
         {
             size += line.parts.iter().map(|part| part.text.len()).sum::<usize>();
             lines.push(line);
+            starts.push(raw_lines.start);
         }
+        self.add_times(&mut lines, &starts)?;
         Ok(lines)
+    }
+
+    /// Adds the time at which each of some lines came, by the offsets of their first bytes.
+    fn add_times(&self, lines: &mut [LogLine], starts: &[u64]) -> io::Result<()> {
+        let (Some(first), Some(last)) = (starts.first(), starts.last()) else {
+            return Ok(());
+        };
+        let arrivals = self.log_bytes.arrivals(*first, *last + 1)?;
+        let mut next = arrivals.iter().peekable();
+        for (line, start) in lines.iter_mut().zip(starts) {
+            while next.next_if(|arrival| arrival.offset + arrival.length <= *start).is_some() {}
+            line.at = next.peek().filter(|arrival| arrival.offset <= *start).map(|arrival| arrival.at);
+        }
+        Ok(())
     }
 
     /// Returns its bytes.
@@ -218,6 +263,8 @@ struct RawLines<'a> {
     offset: u64,
     /// The number of lines before the next one.
     line: u64,
+    /// The offset of the first byte of the line.
+    start: u64,
     /// The style at the beginning of the line.
     style: LogStyle,
     /// The bytes of the line, since a terminal wrote from its beginning again.
@@ -235,6 +282,7 @@ impl<'a> RawLines<'a> {
             at: 0,
             offset,
             line,
+            start: offset,
             style: LogStyle::default(),
             kept: Vec::new(),
             omitted: 0,
@@ -249,7 +297,7 @@ impl<'a> RawLines<'a> {
         }
         let mut parts = Vec::new();
         styled_parts(&self.shown_text(), self.style, &mut parts);
-        Ok(Some(LogLine { n: self.line, parts, omitted: self.omitted }))
+        Ok(Some(LogLine { n: self.line, parts, omitted: self.omitted, at: None }))
     }
 
     /// Returns the text of the line that is shown, with its colours.
@@ -272,6 +320,7 @@ impl<'a> RawLines<'a> {
             style_after(&String::from_utf8_lossy(&self.kept), self.style)
         };
         self.kept.clear();
+        self.start = self.offset - self.buffer.len().saturating_sub(self.at) as u64;
         (self.omitted, self.has_returned) = (0, false);
         let mut is_there = false;
         loop {

@@ -4,13 +4,26 @@ use serde::Serialize;
 
 use super::{LogHits, LogLines, LogPattern, log_output};
 use crate::{Caller, CommandError};
-use wf_base::name::RunId;
+use wf_base::{keywords, name::RunId};
 
 /// The lines of a page.
 const PAGE_LINES: u64 = 1_000;
 
 /// The most hits that a page lists.
 const PAGE_HITS: usize = 100;
+
+keywords! {
+    /// The times before the lines of an output.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LineTimes {
+        #[default]
+        Hidden = "hidden",
+        /// Since the start of the attempt.
+        Elapsed = "elapsed",
+        /// Of a clock, in UTC.
+        Clock = "clock",
+    }
+}
 
 /// A choice of what a page shows of the output of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +37,7 @@ pub struct OutputQuery {
     pub is_regex: bool,
     /// The line behind which it is searched.
     pub after: u64,
+    pub times: LineTimes,
 }
 
 /// A part of the output of an attempt, with what was searched in it.
@@ -42,6 +56,8 @@ pub struct OutputView {
     /// The text or expression that is searched for; empty: nothing.
     pub text: String,
     pub is_regex: bool,
+    /// The word for the times before its lines.
+    pub times: &'static str,
     /// The lines in which it is found; `None`: nothing was searched.
     pub found: Option<FoundLines>,
     /// The reason why nothing was searched; empty: none.
@@ -96,6 +112,7 @@ pub fn output_view(
         shown,
         text: query.text,
         is_regex: query.is_regex,
+        times: query.times.as_str(),
         found,
         problem,
     }))

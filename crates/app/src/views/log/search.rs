@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{LogOutput, lines::MAX_LINE_BYTES};
 use crate::{Caller, CommandError};
-use wf_base::untrusted::UntrustedText;
+use wf_base::{time::Moment, untrusted::UntrustedText};
 use wf_exec::log::LogBytes;
 
 /// The time after which a search is given up.
@@ -98,7 +98,29 @@ pub struct LogHits {
     pub is_given_up: bool,
 }
 
+/// The time at which a search is given up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SearchDeadline(Moment);
+
+impl SearchDeadline {
+    /// Returns that of a search that begins now.
+    pub fn of(caller: &dyn Caller) -> Self {
+        Self(caller.host().now().after(SEARCH_TIME))
+    }
+
+    pub fn is_over(self, caller: &dyn Caller) -> bool {
+        caller.host().now() > self.0
+    }
+}
+
 impl LogHits {
+    /// Returns them, or the reason why there are none: the search took too long.
+    pub(super) fn unless_given_up(self) -> Result<Self, String> {
+        let seconds = SEARCH_TIME.as_secs();
+        let reason = || format!("the search took longer than {seconds} s: search for a text, or simplify it");
+        if self.is_given_up { Err(reason()) } else { Ok(self) }
+    }
+
     /// Returns them as programs get them.
     pub fn document(&self) -> Value {
         let hits: Vec<Value> =
@@ -117,14 +139,9 @@ impl LogOutput {
         after: u64,
         count: usize,
     ) -> Result<Result<LogHits, String>, CommandError> {
-        let begun = caller.host().now();
-        let is_over = || caller.host().now().since(begun) > SEARCH_TIME;
-        let found = self.hits(pattern, after, count, &is_over)?;
-        let reason = format!(
-            "the search took longer than {} s: search for a text, or simplify it",
-            SEARCH_TIME.as_secs()
-        );
-        Ok(if found.is_given_up { Err(reason) } else { Ok(found) })
+        let deadline = SearchDeadline::of(caller);
+        let found = self.hits(pattern, after, count, &|| deadline.is_over(caller))?;
+        Ok(found.unless_given_up())
     }
 
     /// Does the same, and gives up once `is_over`.

@@ -1,6 +1,7 @@
 //! A reader whose stream breaks, anywhere and again and again, and who goes on from the position that it has.
 
 mod by_line;
+mod merged;
 
 use std::{
     path::{Path, PathBuf},

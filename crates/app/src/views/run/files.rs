@@ -1,29 +1,20 @@
-//! The artifacts of a run, and the text of one.
-//!
-//! A file is another's: its text is shown escaped and only if it is text, and everything else is saved, never shown.
+//! The artifacts of a run: what each is, who left it, and whether it is still as it was checked.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    io::Read as _,
-};
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use serde::Serialize;
 
-use super::view::RunScope;
-use crate::{
-    CommandError,
-    records::{OpenedArtifact, open_artifact_with},
-    state::reader::StateReader,
+use super::{
+    content::{MAX_IMAGE_BYTES, MAX_SHOWN_BYTES},
+    view::RunScope,
 };
-use wf_base::{digest::Sha256Digest, name::RunId, units};
+use crate::CommandError;
+use wf_base::{digest::Sha256Digest, units};
 use wf_core::machine::{Standing, StepState, TaskId};
 use wf_store::StepRow;
 
 /// The most artifacts of a page.
 const PAGE_FILES: usize = 200;
-
-/// The largest file whose text is shown, in bytes.
-const MAX_SHOWN_BYTES: u64 = 1 << 20;
 
 /// The artifacts of a run.
 #[derive(Debug, Serialize)]
@@ -52,17 +43,6 @@ pub struct FileRow {
     pub is_removed: bool,
 }
 
-/// The text of an artifact.
-#[derive(Debug, Serialize)]
-pub struct FileText {
-    pub run: RunId,
-    pub digest: Sha256Digest,
-    pub path: String,
-    pub size: String,
-    /// Its text; absent: it is not text, or too large.
-    pub text: Option<String>,
-}
-
 /// Returns the first artifacts of a run.
 pub(super) fn files(scope: &RunScope<'_>) -> Result<RunFileList, CommandError> {
     let store = scope.store();
@@ -87,12 +67,21 @@ pub(super) fn files(scope: &RunScope<'_>) -> Result<RunFileList, CommandError> {
             task: task_id.display_name(step.and_then(|step| step.item_key.as_deref())),
             address: task_id.to_string(),
             evidence: step.and_then(|step| evidence_of(step, &artifact.path)),
-            is_shown: artifact.size <= MAX_SHOWN_BYTES,
+            is_shown: artifact.size <= most_shown(&artifact.path),
             is_removed: removed.contains(&artifact.digest),
         }
     });
     let rows: Vec<FileRow> = rows.collect();
     Ok(RunFileList { more: page.total.saturating_sub(rows.len()), rows })
+}
+
+/// Returns the size up to which a file is shown: that of a picture is larger, which the name of one promises.
+fn most_shown(path: &str) -> u64 {
+    let extension = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    match extension.as_str() {
+        "png" | "jpg" | "jpeg" | "gif" | "webp" => MAX_IMAGE_BYTES,
+        _ => MAX_SHOWN_BYTES,
+    }
 }
 
 /// Returns whether a file is still what was checked; `None`: its step is not verified.
@@ -102,26 +91,4 @@ fn evidence_of(step: &StepRow, path: &str) -> Option<&'static str> {
         Some(stale) if stale == path => Some("stale"),
         _ => (step.state == StepState::Succeeded && is_confirmed).then_some("fresh"),
     }
-}
-
-/// Returns the text of an artifact of a run, by its digest; `None`: it has none with that.
-pub fn file_text(
-    reader: &StateReader,
-    run: &RunId,
-    digest: &Sha256Digest,
-) -> Result<Option<FileText>, CommandError> {
-    let Some(OpenedArtifact { path, mut file }) = open_artifact_with(reader, run, digest)? else {
-        return Ok(None);
-    };
-    let size = file.size();
-    let mut bytes = Vec::new();
-    if size <= MAX_SHOWN_BYTES {
-        file.read_to_end(&mut bytes).map_err(|error| {
-            let message = format!("cannot read the stored file: {error}");
-            CommandError::new(crate::CliExitCode::State, message)
-        })?;
-    }
-    let is_text = size <= MAX_SHOWN_BYTES && !bytes.contains(&0);
-    let text = if is_text { String::from_utf8(bytes).ok() } else { None };
-    Ok(Some(FileText { run: run.clone(), digest: *digest, path, size: units::size(size), text }))
 }

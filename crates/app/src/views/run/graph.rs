@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::view::{RunScope, shown_state};
 use crate::CommandError;
-use wf_base::name::Name;
+use wf_base::{name::Name, time::Moment};
 use wf_core::machine::{ChildId, Round};
 use wf_model::{
     Plan,
@@ -17,7 +17,7 @@ use wf_report::{
     draw::{FoldedSketch, PlanSketch, critical_path, fold, page_svg},
     record::RunRecord,
 };
-use wf_store::StepTimes;
+use wf_store::{ItemGroup, StepTimes};
 
 /// The most steps of an unfolded picture; a larger one is unreadable.
 const MAX_DRAWN_STEPS: usize = 300;
@@ -48,7 +48,8 @@ pub(super) fn graph_of(scope: &RunScope<'_>, open: Option<usize>) -> Result<Opti
     let Some(plan) = scope.plan else {
         return Ok(None);
     };
-    let times = scope.store().steps().times(scope.run)?;
+    let mut times = scope.store().steps().times(scope.run)?;
+    add_item_times(&mut times, &scope.store().steps().item_groups(scope.run)?);
     Ok(Some(run_graph(scope, plan, &times, open)))
 }
 
@@ -57,6 +58,19 @@ pub(in crate::views) fn times_of(plan: &Plan, times: &[StepTimes]) -> Vec<Durati
     let rows: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
     let time = |id: &Name| rows.get(id.as_str()).and_then(|row| time_of(row)).unwrap_or_default();
     plan.steps().iter().map(|step| time(&step.id)).collect()
+}
+
+/// Gives each repeated step the start of its first item: it has none of its own.
+pub(super) fn add_item_times(times: &mut [StepTimes], groups: &[ItemGroup]) {
+    let mut starts: BTreeMap<&Name, Moment> = BTreeMap::new();
+    for group in groups {
+        if let Some(started) = group.started {
+            starts.entry(&group.step).and_modify(|first| *first = started.min(*first)).or_insert(started);
+        }
+    }
+    for row in times {
+        row.started = row.started.or_else(|| starts.get(&row.step).copied());
+    }
 }
 
 /// Returns the chain of steps that took longest together.

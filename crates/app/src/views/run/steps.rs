@@ -41,7 +41,7 @@ pub struct UnbegunStep {
 /// Reads a page of the tasks of a run into `rows`.
 pub(super) fn steps(
     scope: &RunScope<'_>,
-    selection: RunSelection,
+    selection: &RunSelection,
     rows: &mut Vec<StepRow>,
 ) -> Result<RunSteps, CommandError> {
     let is_waiting = scope.is_waiting();

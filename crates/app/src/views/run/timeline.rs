@@ -8,21 +8,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{
-    graph::{critical_steps, times_of},
+    graph::{add_item_times, critical_steps, times_of},
     view::{RunScope, shown_state},
 };
 use crate::CommandError;
 use wf_base::{
     name::{Name, RunId},
     time::Moment,
-    units::plural,
+    units::{elapsed, plural},
 };
 use wf_core::machine::{CheckRuling, Event, EventKind, StepState, TaskId};
 use wf_model::{Plan, Step};
 use wf_report::{
     draw::{
-        BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRow, choose_rows,
-        timeline_svg,
+        BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRange, TimelineRow,
+        TimelineZoom, choose_rows, timeline_svg,
     },
     record::RunLifecycle,
     state_word,
@@ -42,6 +42,16 @@ pub struct TimelineView {
     pub svg: Option<String>,
     /// The rows that are not drawn, in words.
     pub others: Option<String>,
+    /// The part of its time that is shown, in words; absent: all of it.
+    pub range: Option<String>,
+    /// The number of steps without a part of that time.
+    pub outside: usize,
+    /// The ends of the addresses of the parts next to it: closer, wider, earlier, later; absent: there is none. That of all of
+    /// the time is empty.
+    pub closer: Option<String>,
+    pub wider: Option<String>,
+    pub earlier: Option<String>,
+    pub later: Option<String>,
 }
 
 /// A stretch in which a task waited for something that events name.
@@ -65,10 +75,15 @@ struct TimelineSources<'a> {
 }
 
 /// Returns a run over time.
-pub(super) fn timeline(scope: &RunScope<'_>) -> Result<TimelineView, CommandError> {
-    let times = scope.store().steps().times(scope.run)?;
+pub(super) fn timeline(
+    scope: &RunScope<'_>,
+    range: Option<TimelineRange>,
+) -> Result<TimelineView, CommandError> {
+    let mut times = scope.store().steps().times(scope.run)?;
+    let items = scope.store().steps().item_groups(scope.run)?;
+    add_item_times(&mut times, &items);
     let mut groups: BTreeMap<Name, Vec<ItemGroup>> = BTreeMap::new();
-    for group in scope.store().steps().item_groups(scope.run)? {
+    for group in items {
         groups.entry(group.step.clone()).or_default().push(group);
     }
     let kinds = ["lock_requested", "approval_requested", "approval_resolved"];
@@ -82,6 +97,9 @@ pub(super) fn timeline(scope: &RunScope<'_>) -> Result<TimelineView, CommandErro
         checks: BTreeMap::new(),
     };
     let is_critical = critical_names(scope, &times);
+    let count = times.len();
+    times.retain(|row| range.is_none_or(|range| is_within(scope, row, range)));
+    let outside = count - times.len();
     let heads = times.iter().map(|row| sources.head(row, is_critical.contains(&row.step)));
     let parts: usize = sources.groups.values().map(|groups| drawn_items(groups) + 1).sum();
     let parts = parts + scope.record.nested.len();
@@ -95,8 +113,21 @@ pub(super) fn timeline(scope: &RunScope<'_>) -> Result<TimelineView, CommandErro
         sources.add_step(row, &mut budget, &mut rows)?;
     }
     let run = &scope.record.run;
-    let svg = timeline_svg(&RunTimeline { begun: run.created, ended: run.ended, now: scope.now, rows });
-    Ok(TimelineView { svg, others })
+    let svg =
+        timeline_svg(&RunTimeline { begun: run.created, ended: run.ended, now: scope.now, range, rows });
+    let whole = run.ended.unwrap_or(scope.now).since(run.created);
+    let words = |range: TimelineRange| {
+        format!("{} to {} of {}", elapsed(range.from), elapsed(range.to), elapsed(whole))
+    };
+    let TimelineZoom { closer, wider, earlier, later } = TimelineZoom::of(range, whole);
+    Ok(TimelineView { svg, others, range: range.map(words), outside, closer, wider, earlier, later })
+}
+
+/// True if a step was at work or waited in a part of the time of a run.
+fn is_within(scope: &RunScope<'_>, row: &StepTimes, range: TimelineRange) -> bool {
+    let begun = scope.record.run.created;
+    let ended = row.ended.or(scope.record.run.ended).unwrap_or(scope.now);
+    row.started.is_some_and(|started| started <= begun.after(range.to)) && ended >= begun.after(range.from)
 }
 
 /// Returns the steps of the chain that took longest.

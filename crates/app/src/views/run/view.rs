@@ -12,13 +12,16 @@ use super::{
 use crate::{
     CommandError,
     state::{reader::StateReader, record::load_record_head},
-    views::requests::{RequestView, open_requests_of},
+    views::{
+        log::{RunOutputQuery, RunOutputView, run_output_view},
+        requests::{RequestView, open_requests_of},
+    },
 };
 use wf_base::{keyword::Keyword, keywords, name::RunId, time::Moment};
 use wf_core::{machine::StepState, undo::UndoOffer};
 use wf_model::Plan;
 use wf_report::{
-    draw::rounds_plot,
+    draw::{TimelineRange, rounds_plot},
     record::{ModelSpending, RunLifecycle, RunRecord},
 };
 use wf_store::{StepOrder, StoreReader};
@@ -37,6 +40,8 @@ keywords! {
         Timeline = "timeline",
         Graph = "graph",
         Steps = "steps",
+        /// The output of all steps.
+        Logs = "logs",
         /// The rounds of the controller.
         Rounds = "rounds",
         /// The calls of models.
@@ -47,7 +52,7 @@ keywords! {
 }
 
 /// A choice of what is shown of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSelection {
     pub tab: RunTab,
     /// The only state of the steps; `None`: all.
@@ -57,6 +62,9 @@ pub struct RunSelection {
     pub page: usize,
     /// The unfolded group of steps in the picture of a large plan.
     pub open: Option<usize>,
+    /// The part of the time that the timeline shows; `None`: all of it.
+    pub range: Option<TimelineRange>,
+    pub output: RunOutputQuery,
 }
 
 impl RunSelection {
@@ -72,7 +80,14 @@ impl RunSelection {
             RunTab::default()
         };
         let order = StepOrder::from_word(order).unwrap_or_default();
-        Self { tab: RunTab::from_word(tab).unwrap_or(implied), state, order, page, open }
+        Self { tab: RunTab::from_word(tab).unwrap_or(implied), state, order, page, open, ..Self::default() }
+    }
+}
+
+impl RunSelection {
+    /// Chooses the part of the time that the timeline shows, by the seconds in an address; what is no part chooses all of it.
+    pub fn show_times(&mut self, from: &str, to: &str) {
+        self.range = TimelineRange::parse(from, to);
     }
 }
 
@@ -104,6 +119,8 @@ pub struct RunView {
     /// Its plan as a picture, if that is still a valid plan.
     pub graph: Option<RunGraph>,
     pub steps: Option<RunSteps>,
+    /// The output of its steps.
+    pub output: Option<RunOutputView>,
     /// The rounds of its controller as an SVG picture.
     pub plot: Option<String>,
     /// Its model calls and those of nested runs, by caller and model.
@@ -135,7 +152,7 @@ impl RunScope<'_> {
 pub fn run_view(
     reader: &StateReader,
     run: &RunId,
-    selection: RunSelection,
+    selection: &RunSelection,
     now: Moment,
 ) -> Result<RunView, CommandError> {
     let mut record = load_record_head(reader, run)?;
@@ -159,6 +176,7 @@ pub fn run_view(
         timeline: None,
         graph: None,
         steps: None,
+        output: None,
         plot: None,
         spending: Vec::new(),
         files: None,
@@ -167,9 +185,10 @@ pub fn run_view(
     let scope = RunScope { reader, run, record: &record, plan: plan.as_deref(), now };
     let mut rows = Vec::new();
     match tab {
-        RunTab::Timeline => view.timeline = Some(timeline(&scope)?),
+        RunTab::Timeline => view.timeline = Some(timeline(&scope, selection.range)?),
         RunTab::Graph => view.graph = graph_of(&scope, selection.open)?,
         RunTab::Steps => view.steps = Some(steps(&scope, selection, &mut rows)?),
+        RunTab::Logs => view.output = Some(run_output_view(reader, run, &selection.output, now)?),
         RunTab::Rounds => view.plot = rounds_plot(&record.decisions.rounds),
         RunTab::Agents => view.spending = record.spending(),
         RunTab::Files => view.files = Some(files(&scope)?),

@@ -10,6 +10,9 @@ use wf_base::time::Moment;
 /// The most ticks of an axis.
 const MAX_TICKS: u64 = 8;
 
+/// The most ticks that are drawn: those at both ends, too.
+const MAX_DRAWN_TICKS: usize = 9;
+
 /// The distances between ticks, in milliseconds; longer ones are whole days.
 const DISTANCES: [u64; 30] = [
     1,
@@ -51,6 +54,8 @@ const DAY: u64 = 86_400_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeAxis {
     begun: Moment,
+    /// The time of the run before it.
+    offset: Duration,
     /// Its length, at least a millisecond.
     length: Duration,
 }
@@ -64,7 +69,20 @@ impl TimeAxis {
         let instants = bars.flat_map(|bar| [Some(bar.from), bar.until]).flatten().chain(marks);
         let (begun, last) = instants
             .fold((timeline.begun, last), |(first, last), instant| (first.min(instant), last.max(instant)));
-        Self { begun, length: last.since(begun).max(Duration::from_millis(1)) }
+        let whole =
+            Self { begun, offset: Duration::ZERO, length: last.since(begun).max(Duration::from_millis(1)) };
+        timeline.range.map_or(whole, |range| Self {
+            begun: begun.after(range.from),
+            offset: range.from,
+            length: range.to.saturating_sub(range.from).max(Duration::from_millis(1)),
+        })
+    }
+
+    /// True if a stretch of time has a part on the axis; one without an end goes on.
+    pub fn shows(&self, from: Moment, until: Option<Moment>) -> bool {
+        // Of a clock that was turned back, an end may be before its beginning.
+        from.min(until.unwrap_or(from)) <= self.begun.after(self.length)
+            && until.is_none_or(|until| until.max(from) >= self.begun)
     }
 
     /// Returns the place of an instant; one beside the axis is at its end.
@@ -73,22 +91,25 @@ impl TimeAxis {
         NAMES + BARS * share.clamp(0.0, 1.0)
     }
 
-    /// Returns the ticks, each with its distance from the beginning.
+    /// Returns the ticks, each with its distance from the beginning of the run.
     pub fn ticks(&self) -> Vec<Duration> {
         let length = u64::try_from(self.length.as_millis()).unwrap_or(u64::MAX);
         let fits = |distance: &&u64| length / **distance < MAX_TICKS;
         let distance = DISTANCES.iter().find(fits).copied();
         let days = || (length / DAY / MAX_TICKS).saturating_add(1).saturating_mul(DAY);
         let distance = distance.unwrap_or_else(days);
-        let count = length / distance;
-        (0..=count.min(MAX_TICKS)).map(|at| Duration::from_millis(at.saturating_mul(distance))).collect()
+        let offset = u64::try_from(self.offset.as_millis()).unwrap_or(u64::MAX);
+        let ticks = (offset.div_ceil(distance)..).map(|at| at.saturating_mul(distance));
+        let shown = ticks.take_while(|tick| *tick <= offset.saturating_add(length));
+        shown.take(MAX_DRAWN_TICKS).map(Duration::from_millis).collect()
     }
 
     /// Returns the lines and the words of the ticks, in a picture of a height.
     pub fn svg(&self, height: f64) -> String {
         let mut text = String::new();
         for tick in self.ticks() {
-            let x = NAMES + BARS * (millis(tick) / millis(self.length)).clamp(0.0, 1.0);
+            let place = millis(tick.saturating_sub(self.offset)) / millis(self.length);
+            let x = NAMES + BARS * place.clamp(0.0, 1.0);
             let (base, words) = (TOP - 10.0, tick_words(tick));
             let _ = writeln!(
                 text,
@@ -125,7 +146,8 @@ mod tests {
     use wf_base::time::Moment;
 
     fn ticks(length: u64) -> Vec<String> {
-        let axis = TimeAxis { begun: Moment::from_millis(0), length: Duration::from_millis(length) };
+        let (begun, offset) = (Moment::from_millis(0), Duration::ZERO);
+        let axis = TimeAxis { begun, offset, length: Duration::from_millis(length) };
         axis.ticks().into_iter().map(tick_words).collect()
     }
 

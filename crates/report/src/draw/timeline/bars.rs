@@ -22,18 +22,19 @@ const CROSS: f64 = 12.0;
 /// Returns the bars of a row below each other's times, from the first to the last, and its marks above them.
 pub(super) fn row_bars(row: &TimelineRow, axis: &TimeAxis, top: f64) -> String {
     let mut text = String::new();
-    for bar in &row.bars {
+    let shown: Vec<&TimelineBar> = row.bars.iter().filter(|bar| axis.shows(bar.from, bar.until)).collect();
+    for bar in &shown {
         text.push_str(&drawn_bar(row, bar, axis, top));
     }
-    if let (true, Some(first)) = (row.is_critical, row.bars.iter().map(|bar| bar.from).min()) {
-        let end = row.bars.iter().map(|bar| bar_end(bar, axis)).fold(axis.x(first) + MIN_WIDTH, f64::max);
+    if let (true, Some(first)) = (row.is_critical, shown.iter().map(|bar| bar.from).min()) {
+        let end = shown.iter().map(|bar| bar_end(bar, axis)).fold(axis.x(first) + MIN_WIDTH, f64::max);
         let (from, y) = (axis.x(first), top + ROW - SPACE / 2.0);
         let _ = write!(
             text,
             "<line class=\"critical\" x1=\"{from:.1}\" y1=\"{y:.1}\" x2=\"{end:.1}\" y2=\"{y:.1}\"><title>on the chain of steps that took longest</title></line>"
         );
     }
-    for mark in &row.marks {
+    for mark in row.marks.iter().filter(|mark| axis.shows(mark.at, Some(mark.at))) {
         text.push_str(&drawn_mark(mark, axis, top));
     }
     text

@@ -7,8 +7,10 @@ mod axis;
 mod bars;
 mod choice;
 mod picture;
+mod range;
 #[cfg(test)]
 mod tests;
 
 pub use choice::{MAX_TIMELINE_ROWS, TimelineChoice, choose_rows};
-pub use picture::{BarKind, CheckMark, RunTimeline, TimelineBar, TimelineRow, timeline_svg};
+pub use picture::{BarKind, CheckMark, RunTimeline, TimelineBar, TimelineRange, TimelineRow, timeline_svg};
+pub use range::TimelineZoom;

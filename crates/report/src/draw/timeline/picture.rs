@@ -26,7 +26,16 @@ pub struct RunTimeline {
     pub ended: Option<Moment>,
     /// The time at which it is read.
     pub now: Moment,
+    /// The part of its time that is shown; `None`: all of it.
+    pub range: Option<TimelineRange>,
     pub rows: Vec<TimelineRow>,
+}
+
+/// A part of the time of a run, counted from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelineRange {
+    pub from: Duration,
+    pub to: Duration,
 }
 
 /// A step, or a part of one, over time.
@@ -112,7 +121,7 @@ pub fn timeline_svg(timeline: &RunTimeline) -> Option<String> {
     for (at, row) in timeline.rows.iter().enumerate() {
         text.push_str(&drawn_row(row, &axis, TOP + ROW * count(at)));
     }
-    if timeline.ended.is_none() {
+    if timeline.ended.is_none() && axis.shows(timeline.now, Some(timeline.now)) {
         let x = axis.x(timeline.now);
         let _ = writeln!(
             text,

@@ -3,8 +3,10 @@
 //! The places of bars are compared as numbers, since a picture that looks right may still lie about the times.
 
 use super::{
-    BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRow, choose_rows, timeline_svg,
+    BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRange, TimelineRow, choose_rows,
+    timeline_svg,
 };
+use std::time::Duration;
 use wf_base::time::Moment;
 
 fn at(millis: i64) -> Moment {
@@ -27,12 +29,13 @@ fn row(name: &str, bars: Vec<TimelineBar>) -> TimelineRow {
 }
 
 fn drawn(ended: Option<i64>, now: i64, rows: Vec<TimelineRow>) -> String {
-    timeline_svg(&RunTimeline { begun: at(0), ended: ended.map(at), now: at(now), rows }).unwrap()
+    timeline_svg(&RunTimeline { begun: at(0), ended: ended.map(at), now: at(now), range: None, rows })
+        .unwrap()
 }
 
 #[test]
 fn a_run_without_steps_has_no_picture() {
-    let empty = RunTimeline { begun: at(0), ended: None, now: at(5), rows: vec![] };
+    let empty = RunTimeline { begun: at(0), ended: None, now: at(5), range: None, rows: vec![] };
     assert_eq!(timeline_svg(&empty), None);
 }
 
@@ -89,6 +92,28 @@ fn no_time_and_a_clock_that_went_back_make_a_narrow_bar() {
     let back = drawn(Some(-500), -500, vec![row("a", bars)]);
     assert!(back.contains("<rect x=\"992.0\" y=\"33.0\" width=\"2.0\""), "{back}");
     assert!(back.contains("<rect x=\"232.0\" y=\"33.0\" width=\"760.0\""), "{back}");
+}
+
+#[test]
+fn a_part_of_the_time_is_drawn_as_wide_as_all_of_it() {
+    let bars = vec![
+        bar(BarKind::Running, 0, Some(400), "failed"),
+        bar(BarKind::Running, 500, Some(1000), "succeeded"),
+        bar(BarKind::Running, 1500, Some(2000), "succeeded"),
+    ];
+    let mut one = row("build", bars);
+    one.marks =
+        [400, 1000].map(|time| CheckMark { at: at(time), ruling: "pass".into(), name: "sum".into() }).into();
+    let (from, to) = (Duration::from_millis(750), Duration::from_millis(1250));
+    let range = Some(TimelineRange { from, to });
+    let timeline = RunTimeline { begun: at(0), ended: None, now: at(2000), range, rows: vec![one] };
+    let picture = timeline_svg(&timeline).unwrap();
+    assert_eq!(picture.matches("<rect ").count(), 1, "{picture}");
+    assert!(picture.contains("<rect x=\"232.0\" y=\"33.0\" width=\"380.0\""), "{picture}");
+    assert_eq!(picture.matches("class=\"check\"").count(), 1, "{picture}");
+    // The ticks are those of the run, and now is elsewhere.
+    assert!(picture.contains(">800 ms</text>") && picture.contains(">1 s</text>"), "{picture}");
+    assert!(!picture.contains(">0</text>") && !picture.contains("class=\"now\""), "{picture}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use axum::{
     Json,
     extract::{Path, Query, State},
-    http::StatusCode,
+    http::{StatusCode, header::LOCATION},
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
@@ -13,14 +13,18 @@ use serde_json::Value;
 use crate::{respond, site::Site, visit::Visit};
 use wf_app::{
     CommandError,
-    views::{LogPattern, OutputQuery, log_output, output_view},
+    views::{LineTimes, LogPattern, OutputQuery, log_output, output_view},
 };
+use wf_base::keyword::Keyword as _;
 
 /// The lines of an answer if the address has no number.
-const DEFAULT_COUNT: u64 = 500;
+pub(super) const DEFAULT_COUNT: u64 = 500;
 
 /// The hits of an answer if the address has no number.
-const DEFAULT_HITS: usize = 500;
+pub(super) const DEFAULT_HITS: usize = 500;
+
+/// The expression for lines with an error.
+const ERRORS: &str = "error|fail|panic|exception";
 
 /// Some lines of an attempt, as the address has them.
 #[derive(Clone, Debug, Deserialize)]
@@ -72,10 +76,7 @@ pub(crate) async fn search(
         Err(reason) => return respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
     };
     let Some(place) = site.place_for_search() else {
-        return respond::plain(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "other searches are under way: try again in a moment\n",
-        );
+        return answer_busy();
     };
     let read = site.read(move |caller| {
         let _place = place;
@@ -91,8 +92,13 @@ pub(crate) async fn search(
     }
 }
 
+/// Answers a search for which there is no place.
+pub(super) fn answer_busy() -> Response {
+    respond::plain(StatusCode::SERVICE_UNAVAILABLE, "other searches are under way: try again in a moment\n")
+}
+
 /// Answers with a document.
-fn document(site: &Site, document: Result<Option<Value>, CommandError>) -> Response {
+pub(super) fn document(site: &Site, document: Result<Option<Value>, CommandError>) -> Response {
     match document {
         Ok(Some(document)) => Json(document).into_response(),
         Ok(None) => respond::missing(site),
@@ -111,6 +117,34 @@ pub(crate) struct OutputPageQuery {
     regex: String,
     #[serde(default)]
     after: u64,
+    /// The word for the times before the lines.
+    #[serde(default)]
+    times: String,
+    /// `error`: it leads to the first line with an error.
+    #[serde(default)]
+    jump: String,
+}
+
+/// Leads to the first line of the output of an attempt with an error; to a search that finds none, if there is none.
+async fn jump_to_error(visit: &Visit, run: String, task: String, attempt: u32) -> Response {
+    let (Some(place), Ok(pattern)) = (visit.site.place_for_search(), LogPattern::parse(ERRORS, true)) else {
+        return respond::busy(&visit.site, "Other searches are under way.");
+    };
+    let read = visit.site.read(move |caller| {
+        let _place = place;
+        let output = log_output(caller, &run, &task, attempt)?;
+        output.map(|output| output.search(caller, &pattern, 0, 1)).transpose()
+    });
+    let page = match read.await {
+        Ok(Some(Ok(found))) if !found.hits.is_empty() => {
+            let line = found.hits.first().map_or(1, |hit| hit.n);
+            format!("?attempt={attempt}&from={}#L{line}", line.saturating_sub(10).max(1))
+        }
+        Ok(Some(_)) => format!("?attempt={attempt}&regex=on&q={}", ERRORS.replace('|', "%7C")),
+        Ok(None) => return respond::missing(&visit.site),
+        Err(error) => return respond::failure(&visit.site, &error),
+    };
+    (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response()
 }
 
 /// The output of an attempt, a page of lines at a time, with what is found in all of it.
@@ -119,9 +153,13 @@ pub(crate) async fn output(
     Path((run, task)): Path<(String, String)>,
     Query(query): Query<OutputPageQuery>,
 ) -> Response {
-    let OutputPageQuery { attempt, from, q, regex, after } = query;
+    let OutputPageQuery { attempt, from, q, regex, after, times, jump } = query;
+    if jump == "error" {
+        return jump_to_error(&visit, run, task, attempt).await;
+    }
+    let times = LineTimes::from_word(&times).unwrap_or_default();
     let is_regex = !regex.is_empty();
-    let query = OutputQuery { attempt, from: from.unwrap_or(1), text: q, is_regex, after };
+    let query = OutputQuery { attempt, from: from.unwrap_or(1), text: q, is_regex, after, times };
     let is_search = !query.text.is_empty();
     let place = if is_search { visit.site.place_for_search() } else { None };
     if is_search && place.is_none() {

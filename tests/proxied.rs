@@ -7,8 +7,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use super::api::REPORT;
-use crate::support::{Did, Sandbox, until};
+use crate::{
+    support::{Did, Sandbox, until},
+    web::api::REPORT,
+};
 
 /// A process that ends with the test.
 struct Ended(Child);
@@ -22,7 +24,7 @@ impl Drop for Ended {
 
 /// Returns the command of the recipe: the first one that begins so in the document.
 fn recipe(beginning: &str) -> String {
-    let document = include_str!("../../docs/web.md");
+    let document = include_str!("../docs/web.md");
     let (_, rest) = document.split_once(&format!("`{beginning}")).unwrap();
     format!("{beginning}{}", rest.split_once('`').unwrap().0)
 }
@@ -41,13 +43,15 @@ fn caddy_passes_pages_and_programs_on() {
     let listen = format!("127.0.0.1:{inner}");
     let _server = Ended(home.start(&["serve", "--listen", &listen, "--public-url", &address]));
     let recipe = recipe("caddy reverse-proxy");
-    let command = recipe.replace("wf.example.org", &format!("localhost:{outer}")).replace("localhost:8420", &listen);
+    let command =
+        recipe.replace("wf.example.org", &format!("localhost:{outer}")).replace("localhost:8420", &listen);
     assert!(command.contains(&listen) && command.contains(&format!("localhost:{outer}")), "{command}");
     // A certificate of its own authority, in place of one that the internet has.
     let words = command.split_whitespace().skip(1).chain(["--internal-certs"]);
     let mut caddy = Command::new("caddy");
     caddy.args(words).env("XDG_DATA_HOME", home.at("caddy")).env("HOME", home.path());
-    let _proxy = Ended(caddy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let _proxy =
+        Ended(caddy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let root = home.at("caddy/caddy/pki/authorities/local/root.crt");
     until("the proxy has a certificate", || root.exists());
 

@@ -14,6 +14,7 @@ use axum::{
 };
 
 use crate::{
+    api,
     login_table::{LoginAccess, MAX_TIME},
     respond::plain,
     site::Site,
@@ -59,7 +60,7 @@ pub(crate) async fn check_origin(State(site): State<Site>, request: Request, nex
         let message =
             format!("the request comes from another site: send `Origin: {}`\n", site.address.origin());
         // A program has no site, and forgot its key.
-        let is_api = request.uri().path().starts_with("/api/");
+        let is_api = api::is_address(request.uri().path());
         return plain(if is_api { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN }, &message);
     }
     next.run(request).await

@@ -26,6 +26,11 @@ impl CountedMetrics {
         Arc::new(Self { counted: Mutex::default(), token })
     }
 
+    /// Creates the same page of another workspace.
+    pub fn beside(&self) -> Arc<Self> {
+        Arc::new(Self { counted: Mutex::default(), token: self.token })
+    }
+
     /// True if a request has the token.
     fn admits(&self, request: &Request) -> bool {
         let sent = guard::bearer(request.headers());

@@ -6,6 +6,7 @@ mod conversation;
 mod driver;
 mod liveness;
 mod logs;
+mod workspaces;
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 

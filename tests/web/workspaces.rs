@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, io::Read as _, os::unix::fs::PermissionsExt as _};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ASKS, GOAL, Pages, REFUTED, last_run, samples::compare::fits, suggestions::suggesting};
 use crate::support::Sandbox;
@@ -68,10 +68,8 @@ fn addresses(page: &str) -> BTreeSet<String> {
     found.map(|address| address.split('#').next().unwrap_or_default().to_owned()).collect()
 }
 
-#[test]
-fn no_link_of_a_workspace_leaves_it() {
-    let (shop, lab) = furnished();
-    let Both { pages, .. } = Both::open(shop, lab, &[]);
+/// Follows all links of the second workspace, each of which must stay there, and returns them.
+fn crawled(pages: &Pages) -> BTreeSet<String> {
     let is_shared = |address: &str| {
         let file = address.rsplit_once('.').map(|(_, ending)| ending);
         address == "/" || address == "/w/shop/" || matches!(file, Some("js" | "css" | "svg"))
@@ -80,8 +78,11 @@ fn no_link_of_a_workspace_leaves_it() {
     while let Some(address) = open.pop() {
         let page = pages.ask(&address);
         let status = page.get(9..12).unwrap_or_default();
-        // What is only sent to is no page.
-        assert!(status == "200" || status == "405", "{address}: {page}");
+        let is_form = status == "400" && !address.contains('?');
+        // Behind the last record may come another one.
+        let is_next = status == "404" && address.starts_with("/w/lab/audit/");
+        let is_there = matches!(status, "200" | "405") || is_form || is_next;
+        assert!(is_there, "{address}: {page}");
         assert!(!page.contains("Of the shop alone"), "{address} shows what is in another workspace: {page}");
         if status == "200" && page.contains("content-type: text/html") {
             assert!(page.contains("data-base=\"/w/lab\""), "{address}: {page}");
@@ -93,6 +94,15 @@ fn no_link_of_a_workspace_leaves_it() {
             }
         }
     }
+    known
+}
+
+#[test]
+fn no_link_of_a_workspace_leaves_it() {
+    let (shop, lab) = furnished();
+    let both = Both::open(shop, lab, &[]);
+    let pages = &both.pages;
+    let known = crawled(pages);
     let is_known = |part: &str| known.iter().any(|address| address.contains(part));
     for part in [
         "/w/lab/runs/",
@@ -134,45 +144,20 @@ fn no_link_of_a_workspace_leaves_it() {
 }
 
 #[test]
-fn home_has_what_every_workspace_needs_and_one_that_cannot_be_opened_is_a_row() {
+fn home_has_what_every_workspace_needs() {
     let (shop, lab) = furnished();
-    let (broken, newer) = (Sandbox::new(), Sandbox::new());
-    broken.file("wf.yaml", "# a mistake\nretention: {max_runs: many}\n");
-    newer.wf(&["run", "none.md"]);
-    newer.file("one.md", WRITES);
-    newer.wf(&["run", "one.md"]).exits(0);
-    let later = "INSERT INTO migrations (number, checksum) SELECT max(number) + 1, 'x' FROM migrations";
-    newer.database().execute(later, []).unwrap();
-    let others = [
-        "gone=/nowhere/at/all".to_owned(),
-        format!("broken={}", broken.path().display()),
-        format!("newer={}", newer.path().display()),
-    ];
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let Both { pages, lab, .. } = Both::open(shop, lab, &others);
+    let both = Both::open(shop, lab, &[]);
+    let (pages, lab) = (&both.pages, &both.lab);
     let home = pages.view("/");
-    fits("workspaces", "", &home);
     let groups = home["workspaces"].as_array().unwrap();
-    let of = |name: &str| groups.iter().find(|group| group["name"] == name).unwrap();
-    assert_eq!(of("lab")["home"]["requests"][0]["plan"], "release");
-    assert_eq!((&of("shop")["problem"], &of("shop")["page"]), (&Value::Null, &"/w/shop/".into()));
-    for (name, error, remedy) in [
-        ("gone", "there is no folder /nowhere/at/all", "put it back"),
-        ("broken", "wf.yaml:2: ", "wf check wf.yaml"),
-        ("newer", "newer", "use that program"),
-    ] {
-        let problem = &of(name)["problem"];
-        assert!(problem["error"].as_str().unwrap().contains(error), "{name}: {problem}");
-        assert!(problem["remedy"].as_str().unwrap().contains(remedy), "{name}: {problem}");
-    }
-    let failed = format!("href=\"/w/lab/runs/{}", lab_failure(of("lab")));
+    assert_eq!((&groups[0]["problem"], &groups[0]["page"]), (&Value::Null, &"/w/shop/".into()));
+    assert_eq!(groups[1]["home"]["requests"][0]["plan"], "release");
+    let failed = format!("href=\"/w/lab/runs/{}", groups[1]["home"]["failures"][0]["id"].as_str().unwrap());
     let page = pages.ask("/");
     for text in [
         failed.as_str(),
         "Nothing waits for an answer, nothing is wrong, and nothing runs.",
         "<span>lab</span><span class=\"count\">1</span>",
-        "there is no folder /nowhere/at/all",
-        "put it back",
         "href=\"/w/lab/inbox/",
         "<a href=\"/\" aria-current=\"page\"><svg",
     ] {
@@ -180,18 +165,9 @@ fn home_has_what_every_workspace_needs_and_one_that_cannot_be_opened_is_a_row() 
     }
     assert!(!page.contains("href=\"/runs") && !page.contains("action=\"/search\""), "{page}");
     // Each page has the way to all others.
-    let inner = pages.ask("/w/lab/runs");
-    for text in [
-        "<a href=\"/\">All workspaces</a>",
-        "<a href=\"/w/lab/\" aria-current=\"true\">lab</a>",
-        "href=\"/w/gone/\"",
-    ] {
-        assert!(inner.contains(text), "{text}: {inner}");
-    }
-    // What is listed for programs is the same.
-    let listed = pages.view("/api/v1/workspaces");
-    assert_eq!(listed["workspaces"][1]["api"], "/w/lab/api/v1", "{listed}");
-    assert!(listed["workspaces"][2]["problem"].is_string() && listed["workspaces"][0]["problem"].is_null());
+    let to_all = "<a href=\"/\">All workspaces</a>";
+    let to_this = "<a href=\"/w/lab/\" aria-current=\"true\">lab</a> <span class=\"count\">1</span>";
+    pages.shows("/w/lab/runs", &[to_all, to_this, "<a href=\"/w/shop/\">shop</a>"]);
     // A new run is heard of at the home of all.
     let heard = super::runs::events(pages.connect("/events"));
     let mut versions = heard.filter(|[name, ..]| name == "log").map(|[_, id, _]| id);
@@ -200,14 +176,56 @@ fn home_has_what_every_workspace_needs_and_one_that_cannot_be_opened_is_a_row() 
     assert_ne!(versions.next().unwrap(), before);
 }
 
-/// Returns the id of the first failure of a workspace.
-fn lab_failure(group: &Value) -> &str {
-    group["home"]["failures"][0]["id"].as_str().unwrap()
+#[test]
+fn a_workspace_that_cannot_be_opened_is_a_row_and_the_others_work() {
+    let (broken, newer) = (Sandbox::new(), Sandbox::new());
+    broken.file("wf.yaml", "# a mistake\nretention: {max_runs: many}\n");
+    newer.file("one.md", WRITES);
+    newer.wf(&["run", "one.md"]).exits(0);
+    let later = "INSERT INTO migrations (number, checksum) SELECT max(number) + 1, 'x' FROM migrations";
+    newer.database().execute(later, []).unwrap();
+    let others = [
+        // In a folder that is another workspace.
+        format!("gone={}", broken.at("no/more").display()),
+        format!("broken={}", broken.path().display()),
+        format!("newer={}", newer.path().display()),
+    ];
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let both = Both::open(Sandbox::new(), Sandbox::new(), &others);
+    let pages = &both.pages;
+    let home = pages.view("/");
+    fits("workspaces", "", &home);
+    let listed = pages.view("/api/v1/workspaces");
+    assert_eq!(listed["workspaces"][1]["api"], "/w/lab/api/v1", "{listed}");
+    let page = pages.ask("/");
+    for (at, error, remedy) in [
+        (2, "there is no folder /", "put it back"),
+        (3, "wf.yaml:2: ", "wf check wf.yaml"),
+        (4, "supports", "use that program"),
+    ] {
+        let (group, program) = (&home["workspaces"][at], &listed["workspaces"][at]);
+        let says = |text: &Value, part: &str| text.as_str().is_some_and(|text| text.contains(part));
+        assert!(says(&group["problem"]["error"], error) && says(&program["problem"], error), "{group}");
+        assert!(says(&group["problem"]["remedy"], remedy) && says(&program["remedy"], remedy), "{program}");
+        assert!(page.contains(error) && page.contains(remedy), "{page}");
+    }
+    for (path, remedy) in [
+        ("/w/gone/", "put it back"),
+        ("/w/gone/runs", "put it back"),
+        ("/w/gone/metrics", "put it back"),
+        ("/w/newer/runs", "use that program"),
+    ] {
+        let page = pages.ask(path);
+        assert!(page.starts_with("HTTP/1.1 503 ") && page.contains(remedy), "{page}");
+    }
+    assert!(!broken.at("no").exists() && !broken.at(".wf").exists(), "nothing is written there");
+    pages.shows("/w/lab/", &["Nothing waits for an answer"]);
 }
 
 #[test]
 fn a_name_that_is_none_and_a_path_that_leads_out_say_what_is_there() {
-    let Both { pages, .. } = Both::open(Sandbox::new(), Sandbox::new(), &[]);
+    let both = Both::open(Sandbox::new(), Sandbox::new(), &[]);
+    let pages = &both.pages;
     for path in ["/w/nope", "/w/nope/runs", "/w/nope/../lab/runs", "/w/%2e%2e/etc", "/w/lab%2fruns", "/w"] {
         let page = pages.ask(path);
         assert!(
@@ -235,7 +253,7 @@ fn a_name_that_is_none_and_a_path_that_leads_out_say_what_is_there() {
     assert!(json("/w/lab/api/v1/nothing").contains("openapi.json"));
     let document = pages.view("/w/lab/api/v1/openapi.json");
     assert_eq!(document["servers"][0]["url"], "/w/lab");
-    let mut guest = pages_of(&pages);
+    let mut guest = pages_of(pages);
     guest.cookie.clear();
     for path in ["/", "/w/lab/", "/w/nope", "/api/v1/workspaces", "/events", "/w/lab/metrics"] {
         let page = guest.ask(path);
@@ -251,21 +269,22 @@ fn pages_of(pages: &Pages) -> Pages {
 
 #[test]
 fn one_login_is_for_all_and_is_named_where_it_acted() {
-    let both = || {
+    let guarded = || {
         let sandbox = Sandbox::new();
         sandbox.file("goals/mirror.md", GOAL);
         sandbox
     };
-    let Both { shop, lab, pages } = Both::open(both(), both(), &[]);
+    let both = Both::open(guarded(), guarded(), &[]);
+    let Both { shop, lab, pages } = &both;
     pages.own_post("/w/lab/goals/mirror/pause", "reason=rain");
     pages.shows("/w/lab/audit?kind=goal_paused", &["· a browser"]);
-    let other = pages.ask("/w/shop/audit?kind=goal_paused");
-    assert!(!other.contains("· a browser"), "nothing happened there: {other}");
+    let other = pages.view("/w/shop/audit?kind=goal_paused");
+    assert_eq!(other["page"]["records"], json!([]), "nothing happened there: {other}");
     // The logins are in the state of the first, and a link is made in the folder of any.
     assert_eq!(shop.read(".wf/logins.json").matches("\"access\":\"start\"").count(), 1);
     assert!(!lab.read(".wf/logins.json").contains("\"access\""));
     let link = lab.wf(&["serve", "link", "--may", "look", "--for", "eve"]).exits(0).out;
-    let mut looker = pages_of(&pages);
+    let mut looker = pages_of(pages);
     looker.log_in(&link.trim()[pages.origin().len()..]);
     for name in ["lab", "shop"] {
         looker.shows(&format!("/w/{name}/goals/mirror"), &["may only look"]);
@@ -297,7 +316,8 @@ fn a_signature_made_in_one_workspace_counts_in_no_other() {
     };
     let (shop, lab) = (signing(), signing());
     lab.file("approvers.yaml", shop.read("approvers.yaml"));
-    let Both { shop, pages, .. } = Both::open(shop, lab, &[]);
+    let both = Both::open(shop, lab, &[]);
+    let Both { shop, pages, .. } = &both;
     let start = |name: &str| format!("/w/{name}/plans/burn/start");
     let form = pages.ask(&start("shop"));
     let value = |name: &str| {
@@ -318,7 +338,7 @@ fn a_signature_made_in_one_workspace_counts_in_no_other() {
     let started = pages.own_post(&start("shop"), &sent);
     assert!(started.contains("location: /w/shop/runs/"), "{started}");
     shop.until_runs_end();
-    let run = last_run(&shop);
+    let run = last_run(shop);
     assert!(pages.ask(&format!("/w/lab/runs/{run}")).starts_with("HTTP/1.1 404 "), "it is not there");
 }
 
@@ -326,7 +346,8 @@ fn a_signature_made_in_one_workspace_counts_in_no_other() {
 fn a_workspace_of_several_is_used_from_another_machine() {
     let (shop, lab) = (Sandbox::new(), Sandbox::new());
     lab.file("write.md", WRITES);
-    let Both { lab, pages, .. } = Both::open(shop, lab, &[]);
+    let both = Both::open(shop, lab, &[]);
+    let Both { lab, pages, .. } = &both;
     let away = Sandbox::new();
     away.file("key.json", lab.wf(&["serve", "link", "--token", "--may", "start"]).exits(0).out);
     let private = std::fs::Permissions::from_mode(0o600);
@@ -361,7 +382,7 @@ fn workspaces_that_cannot_be_told_apart_are_refused() {
     serve(&["--state", "s", "--workspace", &here])
         .exits(2)
         .says("--state is the state folder of one workspace");
-    serve(&["--workspace", "/nowhere/1", "--workspace", "/nowhere/2"]).exits(6).says("no folder /nowhere/1");
+    serve(&["--workspace", "none/1", "--workspace", "none/2"]).exits(6).says("there is no folder /");
     // One workspace has the addresses of the server, as ever.
     let pages = Pages::open_with(&other, &["--listen", "127.0.0.1:0", "--workspace", &here]);
     pages.shows("/", &["Nothing waits for an answer", "action=\"/search\""]);

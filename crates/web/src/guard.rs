@@ -16,7 +16,7 @@ use axum::{
 use crate::{
     api,
     login_table::{LoginAccess, MAX_TIME},
-    respond::plain,
+    respond::{failure, plain},
     site::Site,
 };
 
@@ -90,6 +90,14 @@ pub(crate) async fn require_login(State(site): State<Site>, mut request: Request
     request.extensions_mut().insert(login.access);
     request.extensions_mut().insert(login.act_login);
     next.run(request).await
+}
+
+/// Refuses requests for a workspace whose folder is gone.
+pub(crate) async fn require_folder(State(site): State<Site>, request: Request, next: Next) -> Response {
+    match site.check_folder() {
+        Ok(()) => next.run(request).await,
+        Err(error) => failure(&site, &error),
+    }
 }
 
 /// Refuses requests changing something from browsers that may only look.

@@ -177,10 +177,10 @@ impl WebServer {
 
 /// Notes a site where commands in its workspace look for it; `keeper` is the one with the logins.
 fn note_site(site: &Site, keeper: &Site) {
-    let workspace = site.host().workspace();
-    if !workspace.root.is_dir() {
+    if site.check_folder().is_err() {
         return;
     }
+    let workspace = site.host().workspace();
     // A start with them is not under way any more: they hold back nothing, and are removed by the next start at the latest.
     let _ = remove_left_starts(site.host());
     let (origin, listen) = (site.address.origin(), site.address.listen);

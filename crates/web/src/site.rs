@@ -25,7 +25,7 @@ use crate::{
     template::{PagePlace, PageTemplates},
     workspaces::{ServedWorkspace, workspace_links},
 };
-use wf_app::{ActLogin, Caller as _, CliExitCode, CommandError, Host, PrivateFile};
+use wf_app::{ActLogin, Caller as _, CliExitCode, CommandError, Host, PrivateFile, views::require_folder};
 
 /// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes
 /// memory.
@@ -139,6 +139,11 @@ impl Site {
     /// True if it is the entrance to several workspaces.
     pub fn is_entrance(&self) -> bool {
         self.base.is_empty() && self.workspaces.len() > 1
+    }
+
+    /// Fails if the folder of a workspace beside others is gone.
+    pub fn check_folder(&self) -> Result<(), CommandError> {
+        if self.base.is_empty() { Ok(()) } else { require_folder(&*self.caller) }
     }
 
     /// Returns the address of a page of the workspace.
@@ -257,6 +262,7 @@ impl Site {
             .route("/runs/{run}/steps/{step}/log", get(pages::log::stream))
             .route("/events", get(pages::events))
             .merge(api::router(self))
+            .layer(from_fn_with_state(self.clone(), guard::require_folder))
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
             .route("/review", get(pages::inbox::moved))

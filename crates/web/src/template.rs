@@ -89,7 +89,7 @@ pub(crate) struct PagePlace {
 
 impl PagePlace {
     /// Writes the base into a template: a text that begins with a slash is an address, except for the files that all sites share,
-    /// and the end of an element.
+    /// the end of an element, and what continues an address.
     fn based(&self, source: &'static str) -> Cow<'static, str> {
         if self.base.is_empty() {
             return source.into();
@@ -101,7 +101,8 @@ impl PagePlace {
                 let rest = part.strip_prefix(asset.path.trim_start_matches('/'));
                 rest.is_some_and(|rest| rest.starts_with('"'))
             });
-            let base = if is_shared || part.starts_with('>') { "" } else { &self.base };
+            let is_end = part.starts_with('>') || based.trim_end().ends_with('~');
+            let base = if is_shared || is_end { "" } else { &self.base };
             based.extend(["\"", base, "/", part]);
         }
         based.into()
@@ -139,7 +140,7 @@ impl PageTemplates {
         environment.add_filter("dollars", dollars);
         environment.add_filter("price", price);
         let drawn_at = place.clone();
-        environment.add_filter("drawn", move |html: &str| drawn_at.drawn(html));
+        environment.add_filter("drawn", move |html: String| drawn_at.drawn(&html));
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
         environment.add_filter("encoded", encoded);
@@ -357,7 +358,9 @@ mod tests {
     fn an_address_in_a_template_is_below_the_base() {
         let place = PagePlace { base: "/w/shop".into(), ..PagePlace::default() };
         assert_eq!(place.based("<a href=\"/runs\">"), "<a href=\"/w/shop/runs\">");
-        assert_eq!(place.based("{% set s = \"/runs/\" ~ id %}"), "{% set s = \"/w/shop/runs/\" ~ id %}");
+        let (source, based) =
+            ("{% set s = \"/runs/\" ~ id ~ \"/a\" %}", "{% set s = \"/w/shop/runs/\" ~ id ~ \"/a\" %}");
+        assert_eq!(place.based(source), based);
         for kept in ["<path d=\"x\"/>", "src=\"/page.js\"", "href=\"/style.css\"", "href=\"?q=/\"", "a /b"] {
             assert_eq!(place.based(kept), kept);
         }

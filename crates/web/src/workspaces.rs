@@ -30,7 +30,7 @@ use crate::{
 };
 use wf_app::{
     Host,
-    views::{require_workspace, workspace_totals},
+    views::{require_folder, require_workspace, workspace_totals},
 };
 
 /// The beginning of the base of each workspace.
@@ -73,8 +73,9 @@ pub struct NamedWorkspace {
 impl NamedWorkspace {
     /// Names the only workspace of a server by its folder, whatever that is called.
     pub fn alone(host: Host) -> Self {
-        let folder = host.workspace().root.file_name().map(|name| name.to_string_lossy().into_owned());
-        Self { name: folder.unwrap_or_default(), host }
+        let folder = folder_of(&host);
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        Self { name: name.unwrap_or_default(), host }
     }
 
     /// Names the workspaces of some folders. A name that a folder has, and another workspace, too, gets a number.
@@ -84,9 +85,9 @@ impl NamedWorkspace {
         }
         let (mut names, mut places) = (BTreeSet::new(), BTreeSet::new());
         for folder in &folders {
-            let workspace = folder.host.workspace();
-            if !places.insert(workspace.digest().to_string()) {
-                return Err(WorkspaceNameError::Same(workspace.root));
+            let root = folder_of(&folder.host);
+            if !places.insert(root.canonicalize().unwrap_or_else(|_| root.clone())) {
+                return Err(WorkspaceNameError::Same(root));
             }
             let Some(name) = &folder.name else { continue };
             if !is_name(name) {
@@ -108,6 +109,11 @@ impl NamedWorkspace {
         });
         Ok(named.collect())
     }
+}
+
+/// Returns the folder of a workspace. One that is gone belongs to no other around it.
+pub(crate) fn folder_of(host: &Host) -> PathBuf {
+    if host.cwd().is_dir() { host.workspace().root } else { host.cwd().to_owned() }
 }
 
 /// True if a text is the name of a workspace: it means nothing else in an address.
@@ -180,8 +186,10 @@ pub(crate) fn workspace_links(workspaces: &[ServedWorkspace]) -> Vec<WorkspaceLi
         return Vec::new();
     }
     // One that cannot be read takes nothing from the pages of the others.
-    let waiting =
-        |workspace: &ServedWorkspace| workspace_totals(&*workspace.caller).map_or(0, |totals| totals.waiting);
+    let waiting = |workspace: &ServedWorkspace| {
+        let caller = &*workspace.caller;
+        require_folder(caller).and_then(|()| workspace_totals(caller)).map_or(0, |totals| totals.waiting)
+    };
     let links = workspaces.iter().map(|workspace| WorkspaceLink {
         name: workspace.name.clone(),
         page: format!("{}/", workspace.base),
@@ -198,7 +206,9 @@ pub(crate) fn path_within(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{NamedWorkspace, ServedFolder, WorkspaceNameError, is_name, path_within, short_name};
+    use super::{
+        NamedWorkspace, ServedFolder, WorkspaceNameError, folder_of, is_name, path_within, short_name,
+    };
     use std::{collections::BTreeMap, path::Path};
     use wf_app::Host;
 
@@ -224,6 +234,11 @@ mod tests {
         assert_eq!(wrong(&[(Some("x"), "a"), (Some("x"), "b")]), WorkspaceNameError::Duplicate("x".into()));
         assert_eq!(wrong(&[(Some("../x"), "a")]), WorkspaceNameError::Invalid("../x".into()));
         assert!(matches!(wrong(&[(Some("x"), "a"), (Some("y"), "a")]), WorkspaceNameError::Same(_)));
+        std::fs::write(dir.path().join("a/wf.yaml"), "").unwrap();
+        assert!(matches!(wrong(&[(None, "a"), (None, "a/b")]), WorkspaceNameError::Same(_)));
+        let host = |path: &str| Host::new(BTreeMap::new(), dir.path().join(path)).unwrap();
+        assert_eq!(folder_of(&host("a/b")), dir.path().join("a"));
+        assert_eq!(folder_of(&host("a/gone")), dir.path().join("a/gone"), "it is in no other one");
         let many: Vec<String> = (0..33).map(|number| format!("n{number}")).collect();
         let many: Vec<(Option<&str>, &str)> = many.iter().map(|name| (None, name.as_str())).collect();
         assert_eq!(wrong(&many), WorkspaceNameError::Many(33));

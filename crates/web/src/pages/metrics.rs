@@ -54,6 +54,9 @@ pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Respo
         site.logins.count_wrong_token(now);
         return unauthorized();
     }
+    if let Err(error) = site.check_folder() {
+        return respond::failure(&site, &error);
+    }
     let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let format = MetricsFormat::accepted(accepted);
     let page = Arc::clone(&site.metrics);

@@ -6,7 +6,11 @@ use axum::{extract::Path, http::StatusCode, response::Response};
 use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
-use crate::{respond::RefusalReason, visit::Visit, workspaces::ServedWorkspace};
+use crate::{
+    respond::RefusalReason,
+    visit::Visit,
+    workspaces::{ServedWorkspace, folder_of},
+};
 use wf_app::{
     Caller as _, CliExitCode, CommandError,
     views::{HomeView, home_view, require_workspace},
@@ -52,7 +56,7 @@ impl WorkspaceGroup {
         let mut group = Self {
             name: workspace.name.clone(),
             page: format!("{}/", workspace.base),
-            folder: caller.host().workspace().root.display().to_string(),
+            folder: folder_of(caller.host()).display().to_string(),
             problem: None,
             home: None,
             part: None,

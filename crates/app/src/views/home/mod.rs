@@ -8,7 +8,7 @@ mod page;
 mod search;
 mod totals;
 
-pub use opening::require_workspace;
+pub use opening::{require_folder, require_workspace};
 pub use page::{DayStrip, HomeView, RunProgress, UpcomingGoal, home_view};
 pub use search::{SearchGroup, SearchHit, SearchView, search_view};
 pub use totals::{WorkspaceTotals, workspace_totals};

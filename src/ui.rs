@@ -55,6 +55,11 @@ impl Ui {
         Self { host: host.with_state(global.state.as_deref()), terminal, verbosity, color: global.color, log }
     }
 
+    /// The same output, of a command in another environment.
+    pub fn with_host(&self, host: Host) -> Self {
+        Self { host, ..self.clone() }
+    }
+
     /// The same output, with the time before each line.
     pub fn with_times(mut self) -> Self {
         self.log.get_or_insert_with(|| LogPrefix::new(&self.host, ""));

@@ -7,6 +7,7 @@ mod driver;
 mod liveness;
 mod logs;
 mod proof;
+mod workspaces;
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -42,7 +42,7 @@ sessions! {
     goal_broken goal_deploy goal_job goals graph hints idempotency import_sylk inbox init item_keys judge kept key left limits
     locks logs mcp mcp_health mcp_pin memory memory_import memory_notes one_ledger output_lines outputs
     plan planner_ways preferences pruned queue records replan replay replay_memory reports resume retry risk run
-    schema sessions_of_work skill skill_danger skill_import skill_install skill_scripts skill_validate
+    schema serve sessions_of_work skill skill_danger skill_import skill_install skill_scripts skill_validate
     state suggestion typed_answers typed_answers_edit typed_answers_select undo usage uses verify
 }
 

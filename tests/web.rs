@@ -18,6 +18,7 @@ mod samples;
 mod secrets;
 pub mod suggestions;
 mod weights;
+pub mod workspaces;
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -47,7 +48,12 @@ impl Pages {
 
     /// Starts a server at an address.
     pub fn open_at(sandbox: &Sandbox, address: &str) -> Self {
-        let mut child = sandbox.start(&["serve", "--listen", address]);
+        Self::open_with(sandbox, &["--listen", address])
+    }
+
+    /// Starts a server with some options.
+    fn open_with(sandbox: &Sandbox, options: &[&str]) -> Self {
+        let mut child = sandbox.start(&[&["serve"], options].concat());
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
         let (host, path) =

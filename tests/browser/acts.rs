@@ -16,7 +16,7 @@ use crate::{
 
 /// Checks that a page fits, and that everybody can use it.
 #[track_caller]
-fn can_be_used(browser: &Browser, width: u32) {
+pub(super) fn can_be_used(browser: &Browser, width: u32) {
     let wide = browser.run("return document.documentElement.scrollWidth - window.innerWidth");
     assert!(wide.as_i64().unwrap() <= 0, "the page is {wide} pixels wider than {width}");
     assert_eq!(browser.barriers(), Vec::<String>::new());

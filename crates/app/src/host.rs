@@ -75,6 +75,17 @@ impl Host {
         Self { cwd: cwd.to_owned(), state: Some(state.to_owned()), ..self.clone() }
     }
 
+    /// Returns the same environment in another folder, with the state folder of the workspace there.
+    #[must_use]
+    pub fn in_folder(&self, cwd: PathBuf) -> Self {
+        Self { cwd, state: None, ..self.clone() }
+    }
+
+    /// True if a state folder was chosen.
+    pub fn has_state_folder(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// The workspace of the current folder.
     pub fn workspace(&self) -> Workspace {
         self.workspace_of(&self.cwd)

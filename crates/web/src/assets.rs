@@ -11,8 +11,8 @@ use crate::site::Site;
 /// A file that pages load.
 #[derive(Clone, Copy)]
 pub(crate) struct Asset {
-    /// Its path in addresses.
-    path: &'static str,
+    /// Its path in addresses, of whatever workspace.
+    pub path: &'static str,
     pub text: &'static str,
 }
 

@@ -9,7 +9,10 @@ use axum::response::{
     Sse,
     sse::{Event, KeepAlive},
 };
-use futures_util::stream::{self, Stream, StreamExt as _};
+use futures_util::{
+    future::select_all,
+    stream::{self, Stream, StreamExt as _},
+};
 use tokio::sync::watch;
 use wf_app::{Caller as _, CommandError, views};
 
@@ -33,11 +36,47 @@ const NO_STATE: &str = "0";
 /// The time between two signs of life of a stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Watches the log of a workspace in a thread of its own, until nobody listens any more.
-pub(crate) fn watch_log(caller: Arc<PageCaller>) -> watch::Receiver<String> {
-    let (sender, receiver) = watch::channel(NO_STATE.to_owned());
-    tokio::task::spawn_blocking(move || look(&caller, &sender));
-    receiver
+/// The logs that a page depends on: that of its workspace, or those of all workspaces of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct LogWatch(Vec<watch::Receiver<String>>);
+
+impl LogWatch {
+    /// Watches the log of a workspace in a thread of its own, until nobody listens any more.
+    pub fn of(caller: Arc<PageCaller>) -> Self {
+        let (sender, receiver) = watch::channel(NO_STATE.to_owned());
+        tokio::task::spawn_blocking(move || look(&caller, &sender));
+        Self(vec![receiver])
+    }
+
+    /// Watches the logs of several.
+    pub fn of_all<'w>(watches: impl Iterator<Item = &'w Self>) -> Self {
+        Self(watches.flat_map(|watch| watch.0.iter().cloned()).collect())
+    }
+
+    /// Returns the version of all views.
+    pub fn version(&self) -> String {
+        let versions: Vec<String> = self.0.iter().map(|log| log.borrow().clone()).collect();
+        versions.join("-")
+    }
+
+    /// Waits until a log has grown; `None` once nobody watches it any more.
+    pub async fn changed(&mut self) -> Option<()> {
+        let changes = self.0.iter_mut().map(|log| Box::pin(log.changed()));
+        select_all(changes).await.0.ok()
+    }
+
+    /// True if a log has grown since it was looked at.
+    pub fn has_changed(&self) -> bool {
+        self.0.iter().any(|log| log.has_changed().unwrap_or(false))
+    }
+
+    pub fn mark_changed(&mut self) {
+        self.0.iter_mut().for_each(watch::Receiver::mark_changed);
+    }
+
+    pub fn mark_unchanged(&mut self) {
+        self.0.iter_mut().for_each(watch::Receiver::mark_unchanged);
+    }
 }
 
 /// Looks at the log again and again.
@@ -67,7 +106,7 @@ fn version(caller: &PageCaller) -> Result<Option<String>, CommandError> {
 
 /// A stream of news for one page.
 struct NewsStream {
-    log: watch::Receiver<String>,
+    log: LogWatch,
     logins: Arc<Logins>,
     clock: Arc<PageCaller>,
     /// The key of its browser.
@@ -81,8 +120,9 @@ impl NewsStream {
         loop {
             tokio::select! {
                 changed = self.log.changed() => {
-                    changed.ok()?;
-                    return Some(self.log.borrow_and_update().clone());
+                    changed?;
+                    self.log.mark_unchanged();
+                    return Some(self.log.version());
                 }
                 () = tokio::time::sleep(LOGIN_INTERVAL) => {
                     if !self.logins.is_open(&self.key, self.clock.host().now()) {

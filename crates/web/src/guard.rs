@@ -14,8 +14,9 @@ use axum::{
 };
 
 use crate::{
+    api,
     login_table::{LoginAccess, MAX_TIME},
-    respond::plain,
+    respond::{failure, plain},
     site::Site,
 };
 
@@ -59,7 +60,7 @@ pub(crate) async fn check_origin(State(site): State<Site>, request: Request, nex
         let message =
             format!("the request comes from another site: send `Origin: {}`\n", site.address.origin());
         // A program has no site, and forgot its key.
-        let is_api = request.uri().path().starts_with("/api/");
+        let is_api = api::is_address(request.uri().path());
         return plain(if is_api { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN }, &message);
     }
     next.run(request).await
@@ -89,6 +90,14 @@ pub(crate) async fn require_login(State(site): State<Site>, mut request: Request
     request.extensions_mut().insert(login.access);
     request.extensions_mut().insert(login.act_login);
     next.run(request).await
+}
+
+/// Refuses requests for a workspace whose folder is gone.
+pub(crate) async fn require_folder(State(site): State<Site>, request: Request, next: Next) -> Response {
+    match site.check_folder() {
+        Ok(()) => next.run(request).await,
+        Err(error) => failure(&site, &error),
+    }
 }
 
 /// Refuses requests changing something from browsers that may only look.

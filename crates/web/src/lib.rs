@@ -1,4 +1,4 @@
-//! The pages of a workspace, for a browser: what happens in it, what waits for people, what was done.
+//! The pages of workspaces, for a browser: what happens in them, what waits for people, what was done.
 //!
 //! ```text
 //! browser ──▶ WebServer ──▶ guard ──▶ pages ──▶ app::views ──▶ state (read only)
@@ -6,6 +6,8 @@
 //!    │        connections   login      view        │
 //!    └───────────── HTML ◀── templates ◀───────────┘
 //! ```
+//!
+//! A server has one workspace, or several, each with all pages below an address of its own (`workspaces`).
 //!
 //! Pages are rendered here and work without scripts. The one script of a page asks for it again when the log has grown
 //! (`changes`), so there is one way anything is shown.
@@ -41,6 +43,7 @@ mod site;
 mod state_mark;
 mod template;
 mod visit;
+mod workspaces;
 
 pub use address::{SiteAddress, SiteAddressError};
 pub use api::openapi;
@@ -48,6 +51,7 @@ pub use login_table::LoginAccess;
 pub use logins::LinkError;
 pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, served_address};
 pub use site::SiteOptions;
+pub use workspaces::{NamedWorkspace, ServedFolder, WorkspaceNameError};
 
 #[cfg(test)]
 mod shapes;

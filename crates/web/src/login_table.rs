@@ -1,6 +1,6 @@
 //! The table of logins: what the file in the state folder says of links and browsers.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,19 @@ pub(crate) struct ServedSite {
     pub origin: String,
     /// The address of this machine at which its server listens.
     pub listen: SocketAddr,
+    /// The beginning of the addresses of this workspace there; empty if it is the only one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base: String,
+    /// The state folder with its logins, if that is the one of another workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login_state: Option<PathBuf>,
+}
+
+impl ServedSite {
+    /// Returns the beginning of the addresses of the workspace.
+    pub fn address(&self) -> String {
+        format!("{}{}", self.origin, self.base)
+    }
 }
 
 /// A link nobody has opened.

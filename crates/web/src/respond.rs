@@ -60,7 +60,7 @@ impl RefusalReason {
 /// Answers a program with the reason of a refusal as JSON, in place of the page that says it: in the form of the interface for
 /// programs, if it asks there.
 pub(crate) async fn answer_programs(request: Request, next: Next) -> Response {
-    let is_api = request.uri().path().starts_with("/api/");
+    let is_api = api::is_address(request.uri().path());
     let wants_json = is_api || wants_json(request.headers());
     let response = next.run(request).await;
     let status = response.status();
@@ -141,10 +141,10 @@ pub(crate) fn uncounted(site: &Site, error: &CommandError) -> Response {
     plain(StatusCode::CONFLICT, &failure_text(site, error))
 }
 
-/// Leads to the page showing the effect, or the reason for none.
+/// Leads to the page of the workspace showing the effect, or the reason for none.
 pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response {
     match page {
-        Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, page)]).into_response(),
+        Ok(page) => (StatusCode::SEE_OTHER, [(LOCATION, site.page(&page))]).into_response(),
         Err(error) => {
             site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &failure_text(site, &error))
         }
@@ -165,8 +165,13 @@ pub(crate) fn busy(site: &Site, reason: &str) -> Response {
 
 /// Answers requests for other addresses.
 pub(crate) async fn no_page(State(site): State<Site>, uri: Uri) -> Response {
-    if uri.path().starts_with("/api/") {
-        let remedy = format!("GET {}/openapi.json has all addresses", api::PREFIX);
+    if api::is_address(uri.path()) {
+        let prefix = api::PREFIX;
+        let remedy = if site.is_entrance() {
+            format!("each workspace has its own, below /w/NAME{prefix}; GET {prefix}/workspaces lists them")
+        } else {
+            format!("GET {prefix}/openapi.json has all addresses")
+        };
         return ApiError::new(StatusCode::NOT_FOUND, "there is no such address")
             .remedy(remedy)
             .into_response();

@@ -1,4 +1,4 @@
-use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -16,8 +16,9 @@ use crate::{
     logins::{LOGIN_FILE, LinkError, Logins},
     own_name::find_own_name,
     site::{Site, SiteOptions},
+    workspaces::{NamedWorkspace, ServedWorkspace},
 };
-use wf_app::{Host, PrivateFile, keys::default_key_name, plan_start::remove_left_starts};
+use wf_app::{Caller as _, Host, PrivateFile, keys::default_key_name, plan_start::remove_left_starts};
 use wf_base::time::Moment;
 
 /// The most connections at once; more wait.
@@ -47,20 +48,18 @@ pub struct BindError {
 /// Returns the address of a page that lets a browser of somebody with a name in, with an access, to a site of the workspace that
 /// another process serves; `None`: no server answers, or the link cannot be written for it.
 pub fn add_link(host: &Host, access: LoginAccess, name: &str) -> Result<Option<String>, LinkError> {
-    let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
-    let logins = Logins::new(None, file());
-    let Some(origin) = served_origin(&logins) else {
+    let Some((site, file)) = find_served(host) else {
         return Ok(None);
     };
-    let key = logins.add_link(access, name, host.now())?;
-    let is_written = Logins::new(None, file()).is_link(&key, host.now());
-    Ok(is_written.then(|| link_address(&origin, &key)))
+    let logins = |file: &PrivateFile| Logins::new(None, Some(file.clone()));
+    let key = logins(&file).add_link(access, name, host.now())?;
+    let is_written = logins(&file).is_link(&key, host.now());
+    Ok(is_written.then(|| link_address(&site.origin, &key)))
 }
 
 /// Returns the address of the pages of a workspace, if a server of them answers.
 pub fn served_address(host: &Host) -> Option<String> {
-    let logins = Logins::new(None, Some(PrivateFile::new(&host.workspace(), LOGIN_FILE)));
-    served_origin(&logins)
+    find_served(host).map(|(site, _)| site.address())
 }
 
 /// A key with which a program reaches a site, and the address of that.
@@ -74,22 +73,26 @@ pub struct ProgramToken {
 
 /// Returns the key of a new login for a program, by the same rules.
 pub fn add_token(host: &Host, access: LoginAccess, name: &str) -> Result<Option<ProgramToken>, LinkError> {
-    let file = || Some(PrivateFile::new(&host.workspace(), LOGIN_FILE));
-    let (logins, now) = (Logins::new(None, file()), host.now());
-    let Some(url) = served_origin(&logins) else {
+    let now = host.now();
+    let Some((site, file)) = find_served(host) else {
         return Ok(None);
     };
-    let token = logins.add_login(access, name, now)?;
-    let is_written = Logins::new(None, file()).is_open(&token, now);
-    Ok(is_written.then(|| ProgramToken { url, token, ends: now.after(MAX_TIME) }))
+    let logins = |file: &PrivateFile| Logins::new(None, Some(file.clone()));
+    let token = logins(&file).add_login(access, name, now)?;
+    let is_written = logins(&file).is_open(&token, now);
+    Ok(is_written.then(|| ProgramToken { url: site.address(), token, ends: now.after(MAX_TIME) }))
 }
 
-/// Returns the address of the site that was opened last, of those whose server answers on this machine. A proxy before it may be
-/// out of reach from here.
-fn served_origin(logins: &Logins) -> Option<String> {
+/// Returns the site of a workspace that was opened last, of those whose server answers on this machine, and the file with its
+/// logins. A proxy before it may be out of reach from here.
+fn find_served(host: &Host) -> Option<(ServedSite, PrivateFile)> {
     let is_served =
         |site: &ServedSite| std::net::TcpStream::connect_timeout(&site.listen, CONNECT_TIMEOUT).is_ok();
-    logins.sites().into_iter().find(is_served).map(|site| site.origin)
+    let own_file = PrivateFile::new(&host.workspace(), LOGIN_FILE);
+    let sites = Logins::new(None, Some(own_file.clone())).sites();
+    let site = sites.into_iter().find(is_served)?;
+    let file = site.login_state.as_ref().map(|state| PrivateFile::in_state(state, LOGIN_FILE));
+    Some((site, file.unwrap_or(own_file)))
 }
 
 /// Returns the address of the page of a link.
@@ -97,28 +100,51 @@ pub(crate) fn link_address(origin: &str, key: &str) -> String {
     format!("{origin}/login?key={key}")
 }
 
-/// A server of the pages of a workspace.
+/// A server of the pages of workspaces.
 pub struct WebServer {
     listener: TcpListener,
+    /// The site whose state has the logins.
     site: Site,
+    router: Router,
 }
 
 impl WebServer {
-    /// Listens for browsers; needs a Tokio runtime with I/O and time.
+    /// Listens for browsers of a workspace; needs a Tokio runtime with I/O and time.
     pub async fn bind(host: Host, options: SiteOptions) -> Result<Self, BindError> {
+        Self::bind_all(vec![NamedWorkspace::alone(host)], options).await
+    }
+
+    /// Listens for browsers of some workspaces. The logins are in the state of the first that can be opened.
+    pub async fn bind_all(workspaces: Vec<NamedWorkspace>, options: SiteOptions) -> Result<Self, BindError> {
+        let workspaces = ServedWorkspace::all(workspaces, options.action_words);
+        let opened = workspaces.iter().position(ServedWorkspace::is_open).unwrap_or(0);
         let address = options.address.clone();
         let failed = |error| BindError { address: address.listen, error };
+        let Some(first) = workspaces.get(opened) else {
+            return Err(failed(io::ErrorKind::InvalidInput.into()));
+        };
         let listener = TcpListener::bind(address.listen).await.map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let own_name =
-            if address.may_have_own_name() { find_own_name(host.workspace().digest()).await } else { None };
+        let digest = first.caller.host().workspace().digest();
+        let own_name = if address.may_have_own_name() { find_own_name(digest).await } else { None };
         let address = address.at(bound).with_own_name(own_name);
-        let site = Site::new(host, SiteOptions { address, ..options });
-        // A start with them is not under way any more: they hold back nothing, and are removed by the next start at the latest.
-        let _ = remove_left_starts(site.host());
-        let (origin, listen) = (site.address.origin(), site.address.listen);
-        site.logins.add_site(ServedSite { origin, listen });
-        Ok(Self { listener, site })
+        let site = Site::new(Arc::clone(&workspaces), first, SiteOptions { address, ..options });
+        let is_alone = workspaces.len() == 1;
+        let sites = workspaces
+            .iter()
+            .enumerate()
+            .map(|(at, workspace)| if at == opened { site.clone() } else { site.beside(workspace) });
+        let sites: Vec<Site> = sites.collect();
+        for one in &sites {
+            note_site(one, &site);
+        }
+        let router = if is_alone {
+            site.clone().router()
+        } else {
+            let entrance = site.entrance(&sites);
+            Site::router_of_all(sites, entrance)
+        };
+        Ok(Self { listener, site, router })
     }
 
     /// Returns the address of a page that lets the browser opening it in, to start runs, once and within some minutes.
@@ -133,7 +159,7 @@ impl WebServer {
 
     /// Answers forever. When dropped, it closes all connections.
     pub async fn serve(self) -> Infallible {
-        let router = self.site.router();
+        let router = self.router;
         let mut open = JoinSet::new();
         loop {
             tokio::select! {
@@ -147,6 +173,22 @@ impl WebServer {
             }
         }
     }
+}
+
+/// Notes a site where commands in its workspace look for it; `keeper` is the one with the logins.
+fn note_site(site: &Site, keeper: &Site) {
+    if site.check_folder().is_err() {
+        return;
+    }
+    let workspace = site.host().workspace();
+    // A start with them is not under way any more: they hold back nothing, and are removed by the next start at the latest.
+    let _ = remove_left_starts(site.host());
+    let (origin, listen) = (site.address.origin(), site.address.listen);
+    let keeper_state = keeper.host().workspace().state;
+    let login_state = (keeper_state != workspace.state).then_some(keeper_state);
+    let file = PrivateFile::new(&workspace, LOGIN_FILE);
+    let served = ServedSite { origin, listen, base: site.page(""), login_state };
+    Logins::new(None, Some(file)).add_site(served);
 }
 
 /// Handles the requests of a connection.

@@ -4,9 +4,9 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
-    routing::{get, post},
+    routing::{any, get, post},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_http::compression::{
     CompressionLayer, DefaultPredicate, Predicate,
     predicate::{NotForContentType, SizeAbove},
@@ -16,7 +16,8 @@ use crate::{
     address::SiteAddress,
     api, assets,
     caller::{ActionWords, PageCaller},
-    changes, guard, limits,
+    changes::LogWatch,
+    guard, limits,
     limits::RequestLimits,
     login_table::LoginAccess,
     logins::{LOGIN_FILE, LinkError, Logins},
@@ -25,9 +26,10 @@ use crate::{
     pages::metrics::CountedMetrics,
     respond,
     server::link_address,
-    template::PageTemplates,
+    template::{PagePlace, PageTemplates},
+    workspaces::{ServedWorkspace, workspace_links},
 };
-use wf_app::{ActLogin, Caller as _, CliExitCode, CommandError, Host, PrivateFile};
+use wf_app::{ActLogin, Caller as _, CliExitCode, CommandError, Host, PrivateFile, views::require_folder};
 
 /// The most views read at once, the most parts of streams, and the most changes. A reader of a large run takes
 /// memory.
@@ -62,9 +64,15 @@ pub struct SiteOptions {
     pub action_words: ActionWords,
 }
 
-/// Everything that requests share.
+/// Everything that requests for a workspace share. All but its name, its log and what reads it is of the server.
 #[derive(Clone)]
 pub(crate) struct Site {
+    /// All workspaces of the server.
+    pub workspaces: Arc<[ServedWorkspace]>,
+    /// The name of this one; empty at the entrance to all of them.
+    pub name: Arc<str>,
+    /// The beginning of its addresses; empty: those of the server.
+    base: Arc<str>,
     pub address: Arc<SiteAddress>,
     /// The name of the cookie with the key of a browser.
     pub cookie: Arc<str>,
@@ -73,7 +81,7 @@ pub(crate) struct Site {
     /// The templates of pages.
     pub templates: Arc<PageTemplates>,
     /// The version of all views.
-    pub log: watch::Receiver<String>,
+    pub log: LogWatch,
     /// The page of the metrics.
     pub metrics: Arc<CountedMetrics>,
     pub limits: Arc<RequestLimits>,
@@ -86,18 +94,26 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Opens the site of a workspace.
-    pub fn new(host: Host, options: SiteOptions) -> Self {
-        let login_file = PrivateFile::new(&host.workspace(), LOGIN_FILE);
-        let cookie = cookie_name(&options.address, host.workspace().digest()).into();
-        let caller = Arc::new(PageCaller::new(host, options.action_words));
+    /// Opens the site of a workspace among those of a server, whose logins its state has.
+    pub fn new(
+        workspaces: Arc<[ServedWorkspace]>,
+        workspace: &ServedWorkspace,
+        options: SiteOptions,
+    ) -> Self {
+        let caller = Arc::clone(&workspace.caller);
+        let place = caller.host().workspace();
+        let login_file = PrivateFile::new(&place, LOGIN_FILE);
+        let cookie = cookie_name(&options.address, place.digest()).into();
         Self {
+            workspaces,
+            name: workspace.name.as_str().into(),
+            base: workspace.base.as_str().into(),
             cookie,
             address: Arc::new(options.address),
             metrics: CountedMetrics::new(options.metrics_token.as_deref()),
             logins: Arc::new(Logins::new(options.operate_for, Some(login_file))),
-            templates: Arc::new(PageTemplates::new()),
-            log: changes::watch_log(Arc::clone(&caller)),
+            templates: Arc::clone(&workspace.templates),
+            log: LogWatch::of(Arc::clone(&caller)),
             limits: Arc::new(RequestLimits::new()),
             caller,
             readers: Arc::new(Semaphore::new(MAX_READERS)),
@@ -108,15 +124,51 @@ impl Site {
         }
     }
 
+    /// Opens the site of another workspace of the same server.
+    pub fn beside(&self, workspace: &ServedWorkspace) -> Self {
+        Self {
+            name: workspace.name.as_str().into(),
+            base: workspace.base.as_str().into(),
+            templates: Arc::clone(&workspace.templates),
+            log: LogWatch::of(Arc::clone(&workspace.caller)),
+            metrics: self.metrics.beside(),
+            caller: Arc::clone(&workspace.caller),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the entrance to the sites of a server: what does not belong to one of its workspaces. What changes there is recorded
+    /// where its logins are.
+    pub fn entrance(&self, sites: &[Self]) -> Self {
+        let workspaces = workspace_links(&self.workspaces);
+        let place = PagePlace { base: String::new(), is_entrance: true, workspaces };
+        Self {
+            name: "".into(),
+            base: "".into(),
+            templates: Arc::new(PageTemplates::at(&place)),
+            log: LogWatch::of_all(sites.iter().map(|site| &site.log)),
+            ..self.clone()
+        }
+    }
+
+    /// True if it is the entrance to several workspaces.
+    pub fn is_entrance(&self) -> bool {
+        self.base.is_empty() && self.workspaces.len() > 1
+    }
+
+    /// Fails if the folder of a workspace beside others is gone.
+    pub fn check_folder(&self) -> Result<(), CommandError> {
+        if self.base.is_empty() { Ok(()) } else { require_folder(&*self.caller) }
+    }
+
+    /// Returns the address of a page of the workspace.
+    pub fn page(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
     /// Returns the text of a failure.
     pub fn failure_text(&self, failure: &CommandError) -> String {
         self.caller.failure_text(failure)
-    }
-
-    /// Returns the name of the workspace: that of its folder.
-    pub fn workspace_name(&self) -> String {
-        let root = &self.host().workspace().root;
-        root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
     pub fn caller(&self) -> Arc<PageCaller> {
@@ -194,24 +246,57 @@ impl Site {
         done.await.unwrap_or_else(|_| Err(CommandError::new(CliExitCode::Bug, "the act ended early")))
     }
 
-    /// Returns the pages.
+    /// Returns the pages of the only workspace of a server.
     pub fn router(self) -> Router {
+        let pages = self.pages().merge(Self::door());
+        self.guarded(pages)
+    }
+
+    /// Returns the pages of the workspaces of a server, each nested at its base, and those of the entrance to them.
+    pub fn router_of_all(sites: Vec<Self>, entrance: Self) -> Router {
+        let own = entrance
+            .limited(Self::login_pages().route("/", get(pages::workspaces::home)))
+            .merge(Self::login_changes().layer(from_fn_with_state(entrance.clone(), limits::limit_posts)))
+            .route("/events", get(pages::events))
+            .route("/w", any(pages::workspaces::unknown))
+            .route("/w/{*rest}", any(pages::workspaces::unknown))
+            .merge(api::server_router(&entrance))
+            .layer(from_fn_with_state(entrance.clone(), guard::require_login));
+        let own = entrance.guarded(own.merge(Self::door()));
+        sites.into_iter().fold(own, |router, site| {
+            let (base, pages) = (site.page(""), site.pages());
+            router.nest_service(&base, site.guarded(pages))
+        })
+    }
+
+    /// Returns the pages of the workspace.
+    fn pages(&self) -> Router<Self> {
         let behind_login = self
             .views()
             .merge(self.changes())
             .route("/runs/{run}/steps/{step}/log", get(pages::log::stream))
             .route("/events", get(pages::events))
-            .merge(api::router(&self))
+            .merge(api::router(self))
+            .layer(from_fn_with_state(self.clone(), guard::require_folder))
             .layer(from_fn_with_state(self.clone(), guard::require_login));
         Router::new()
             .route("/review", get(pages::inbox::moved))
             .route("/review/{*rest}", get(pages::inbox::moved))
-            .route("/login", get(pages::login::link).post(pages::login::login))
-            .merge(assets::router())
             // It says nothing of the workspace: whoever makes a client reads it without a key.
             .route(&format!("{}/openapi.json", api::PREFIX), get(api::document))
             .merge(behind_login)
             .merge(self.limited(Router::new().route("/metrics", get(pages::metrics::metrics))))
+    }
+
+    /// Returns what a server has for whoever is not let in yet.
+    fn door() -> Router<Self> {
+        let login = get(pages::login::link).post(pages::login::login);
+        Router::new().route("/login", login).merge(assets::router())
+    }
+
+    /// Puts the guards of every request before pages.
+    fn guarded(self, pages: Router<Self>) -> Router {
+        pages
             .fallback(respond::no_page)
             .layer(DefaultBodyLimit::max(MAX_BODY_SIZE))
             .layer(from_fn_with_state(self.clone(), guard::check_origin))
@@ -227,16 +312,29 @@ impl Site {
         pages.layer(from_fn_with_state(self.clone(), limits::limit_pages))
     }
 
+    /// Returns the pages of a browser, whatever it looks at.
+    fn login_pages() -> Router<Self> {
+        Router::new().route("/keys", get(pages::keys::key)).route("/me", get(pages::login::own))
+    }
+
+    /// Returns what a browser changes of its login, and of others.
+    fn login_changes() -> Router<Self> {
+        Router::new()
+            .route("/links", post(pages::login::add_link))
+            .route("/me/name", post(pages::login::rename))
+            .route("/keys", post(pages::keys::ask))
+            .route("/logins/{id}/end", post(pages::login::end))
+            .route("/logout", post(pages::login::logout))
+    }
+
     /// Returns the pages with content.
     fn views(&self) -> Router<Self> {
-        let pages = Router::new()
+        let pages = Self::login_pages()
             .route("/", get(pages::home::home))
             .route("/search", get(pages::home::search))
             .route("/more", get(pages::home::more))
             .route("/inbox", get(pages::inbox::requests))
             .route("/inbox/{run}/{number}", get(pages::inbox::request))
-            .route("/keys", get(pages::keys::key))
-            .route("/me", get(pages::login::own))
             .route("/runs", get(pages::run::runs))
             .route("/runs/{run}", get(pages::run::run))
             .route("/runs/{run}/log/lines", get(pages::log::run_lines))
@@ -292,15 +390,11 @@ impl Site {
         Router::new()
             .merge(operations)
             .merge(starts)
+            .merge(Self::login_changes())
             .route("/goals/{goal}/signature/draft", post(pages::goals::draft))
             .route("/goals/{goal}/signature", post(pages::goals::sign))
             .route("/inbox/{run}/{number}/draft", post(pages::inbox::draft))
             .route("/inbox/{run}/{number}/answer", post(pages::inbox::answer))
-            .route("/links", post(pages::login::add_link))
-            .route("/me/name", post(pages::login::rename))
-            .route("/keys", post(pages::keys::ask))
-            .route("/logins/{id}/end", post(pages::login::end))
-            .route("/logout", post(pages::login::logout))
             .layer(from_fn_with_state(self.clone(), limits::limit_posts))
     }
 }

@@ -1,6 +1,8 @@
 //! The templates of pages. Every text they print is escaped, and a character that would hide in it is a visible
 //! mark: pages show plans, messages and output others wrote.
 
+use std::borrow::Cow;
+
 use axum::{
     http::{
         StatusCode,
@@ -18,6 +20,7 @@ use crate::{
     respond::{RefusalReason, plain},
     state_mark::{badge, mark},
     visit::PageFrame,
+    workspaces::WorkspaceLink,
 };
 use wf_base::{
     digest::Sha256Digest,
@@ -27,12 +30,15 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 41] = [
+pub(crate) const TEMPLATES: [(&str, &str); 44] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
     ("icons.html", include_str!("templates/shared/icons.html")),
+    ("now.html", include_str!("templates/shared/now.html")),
     ("home.html", include_str!("templates/home.html")),
+    ("workspace.html", include_str!("templates/workspace.html")),
+    ("workspaces.html", include_str!("templates/workspaces.html")),
     ("search.html", include_str!("templates/search.html")),
     ("more.html", include_str!("templates/more.html")),
     ("request.html", include_str!("templates/request.html")),
@@ -71,12 +77,51 @@ pub(crate) const TEMPLATES: [(&str, &str); 41] = [
     ("refusal.html", include_str!("templates/shared/refusal.html")),
 ];
 
+/// The place of a site among those of its server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PagePlace {
+    /// The beginning of its addresses; empty: those of the server.
+    pub base: String,
+    /// True if it shows all workspaces of the server.
+    pub is_entrance: bool,
+    /// All of them; empty if there is only one.
+    pub workspaces: Vec<WorkspaceLink>,
+}
+
+impl PagePlace {
+    /// Writes the base into a template: a text that begins with a slash is an address, except for the files that all sites share,
+    /// the end of an element, and what continues an address.
+    fn based(&self, source: &'static str) -> Cow<'static, str> {
+        if self.base.is_empty() {
+            return source.into();
+        }
+        let mut parts = source.split("\"/");
+        let mut based = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let is_shared = assets::ASSETS.iter().any(|asset| {
+                let rest = part.strip_prefix(asset.path.trim_start_matches('/'));
+                rest.is_some_and(|rest| rest.starts_with('"'))
+            });
+            let is_end = part.starts_with('>') || based.trim_end().ends_with('~');
+            let base = if is_shared || is_end { "" } else { &self.base };
+            based.extend(["\"", base, "/", part]);
+        }
+        based.into()
+    }
+
+    /// Returns a picture or prose with the base in its links. Its texts are escaped, so no text is mistaken for one.
+    fn drawn(&self, html: &str) -> Value {
+        let link = "<a href=\"";
+        Value::from_safe_string(html.replace(&format!("{link}/"), &format!("{link}{}/", self.base)))
+    }
+}
+
 /// The templates of a site, parsed.
 pub(crate) struct PageTemplates(Environment<'static>);
 
 impl PageTemplates {
-    /// Parses the templates.
-    pub fn new() -> Self {
+    /// Parses the templates for a site at a place.
+    pub fn at(place: &PagePlace) -> Self {
         let mut environment = Environment::new();
         // A key that no view has is a mistake of a template, and would look like an empty value.
         environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -96,14 +141,20 @@ impl PageTemplates {
         environment.add_filter("measured", measured);
         environment.add_filter("dollars", dollars);
         environment.add_filter("price", price);
-        environment.add_filter("drawn", Value::from_safe_string);
+        let drawn_at = place.clone();
+        environment.add_filter("drawn", move |html: String| drawn_at.drawn(&html));
         environment.add_filter("editable", editable);
         environment.add_filter("hundredths", hundredths);
         environment.add_filter("encoded", encoded);
         environment.add_global("build", build());
+        // A name of a workspace means nothing in HTML.
+        environment.add_global("base", Value::from_safe_string(place.base.clone()));
+        environment.add_global("entrance", Value::from_safe_string("/".to_owned()));
+        environment.add_global("is_entrance", place.is_entrance);
+        environment.add_global("workspaces", Value::from(Serde(&place.workspaces)));
         for (name, source) in TEMPLATES {
             // Tests render each of them.
-            let _ = environment.add_template(name, source);
+            let _ = environment.add_template_owned(name, place.based(source));
         }
         Self(environment)
     }
@@ -314,19 +365,38 @@ fn encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PageTemplates, TEMPLATES, coded, encoded, line_time, page_digest, price, took, when};
+    use super::{
+        PagePlace, PageTemplates, TEMPLATES, coded, encoded, line_time, page_digest, price, took, when,
+    };
 
     #[test]
     fn every_template_is_one() {
-        let templates = PageTemplates::new();
+        let templates = PageTemplates::at(&PagePlace::default());
         for (name, _) in TEMPLATES {
             assert!(templates.0.get_template(name).is_ok(), "{name}");
         }
     }
 
     #[test]
+    fn an_address_in_a_template_is_below_the_base() {
+        let place = PagePlace { base: "/w/shop".into(), ..PagePlace::default() };
+        assert_eq!(place.based("<a href=\"/runs\">"), "<a href=\"/w/shop/runs\">");
+        let (source, based) =
+            ("{% set s = \"/runs/\" ~ id ~ \"/a\" %}", "{% set s = \"/w/shop/runs/\" ~ id ~ \"/a\" %}");
+        assert_eq!(place.based(source), based);
+        for kept in ["<path d=\"x\"/>", "src=\"/page.js\"", "href=\"/style.css\"", "href=\"?q=/\"", "a /b"] {
+            assert_eq!(place.based(kept), kept);
+        }
+        assert_eq!(place.based("src=\"/page.jsx\""), "src=\"/w/shop/page.jsx\"");
+        let picture = "<a href=\"/runs/1\"><text>&lt;a href=&quot;/x</text></a><a href=\"#all\">";
+        let drawn = place.drawn(picture).to_string();
+        assert_eq!(drawn, picture.replacen("/runs", "/w/shop/runs", 1));
+        assert_eq!(PagePlace::default().drawn(picture).to_string(), picture);
+    }
+
+    #[test]
     fn nothing_that_others_wrote_is_markup_or_hides() {
-        let mut templates = PageTemplates::new();
+        let mut templates = PageTemplates::at(&PagePlace::default());
         templates
             .0
             .add_template("sample.html", "<b title=\"{{ one }}\">{{ one }}</b>{{ nothing }}{{ n }}")

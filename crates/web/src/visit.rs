@@ -14,7 +14,13 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::{caller::PageCaller, login_table::LoginAccess, respond, site::Site};
+use crate::{
+    caller::PageCaller,
+    login_table::LoginAccess,
+    respond,
+    site::Site,
+    workspaces::{WorkspaceLink, workspace_links},
+};
 use wf_app::{
     ActLogin, CommandError,
     views::{WorkspaceTotals, workspace_totals},
@@ -93,8 +99,10 @@ pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
 /// The frame of a page: its navigation, with what a browser may do.
 #[derive(Debug, Serialize)]
 pub(crate) struct PageFrame {
-    /// The name of the workspace.
+    /// The name of the workspace; empty on the pages of all of them.
     workspace: String,
+    /// All workspaces of the server; empty if there is only one.
+    workspaces: Vec<WorkspaceLink>,
     access: LoginAccess,
     /// The name of its login.
     login: String,
@@ -120,9 +128,9 @@ impl Visit {
         read: impl FnOnce(&PageCaller) -> Result<Option<T>, CommandError> + Send + 'static,
     ) -> Response {
         // Older than what is read, never newer: the script of a page asks again for all that came later.
-        let log = self.site.log.borrow().clone();
+        let log = self.site.log.version();
         let templates = Arc::clone(&self.site.templates);
-        let (workspace, login) = (self.site.workspace_name(), self.site.login.name.clone());
+        let (site, login) = (Site::clone(&self.site), self.site.login.name.clone());
         let (access, wants_json) = (self.access, self.wants_json);
         let page = self.site.read(move |caller| {
             let Some(view) = read(caller)? else {
@@ -131,7 +139,12 @@ impl Visit {
             if wants_json {
                 return Ok(Some(Json(view).into_response()));
             }
-            let frame = PageFrame { workspace, access, login, totals: workspace_totals(caller)? };
+            // The pages of all workspaces are there whatever has become of one.
+            let totals =
+                if site.is_entrance() { WorkspaceTotals::default() } else { workspace_totals(caller)? };
+            let workspaces = workspace_links(&site.workspaces);
+            let workspace = site.name.to_string();
+            let frame = PageFrame { workspace, workspaces, access, login, totals };
             Ok(Some(templates.page(&log, template, &view, &frame)))
         });
         match page.await {

@@ -13,6 +13,7 @@ use wf_app::{
         health,
         systemd::{ServiceOwner, UnitFile},
     },
+    views::state_reader,
 };
 use wf_base::time::{format_duration, parse_duration};
 
@@ -102,6 +103,9 @@ pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
     };
     // A mistake in them is said at once, not when the daemon leads.
     let site = args.serve.then(|| args.site.options(ui)).transpose()?;
+    if site.is_some() {
+        state_reader(ui)?;
+    }
     daemon::run(ui, options, &|| {
         if let Some(site) = &site {
             let origin = serve_in_background(ui, site.clone())?;

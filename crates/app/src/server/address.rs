@@ -9,17 +9,20 @@ use crate::{CommandError, Host, keys::from_private_file, usage_error};
 /// The variable with the key for a server.
 const KEY_VARIABLE: &str = "WF_SERVER_KEY";
 
+/// The beginning of the place of a workspace at a server with several.
+const WORKSPACES: &str = "/w/";
+
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
-    /// The scheme, the host and the port, without a slash at the end.
+    /// The scheme, the host and the port, and below them the place of a workspace among several; without a slash at the end.
     origin: String,
     /// True if it is this machine.
     is_local: bool,
 }
 
 impl ServerAddress {
-    /// Reads an address: `https://NAME`, or `http://` to this machine.
+    /// Reads an address: `https://NAME`, or `http://` to this machine; of a server with several workspaces, `/w/WORKSPACE` follows.
     pub fn parse(text: &str) -> Result<Self, CommandError> {
         let shown = shown_address(text);
         let refused = |reason: &str| {
@@ -27,9 +30,17 @@ impl ServerAddress {
             error.hint("use https://NAME or https://NAME:PORT, or http://localhost:PORT for a server on this machine")
         };
         let (scheme, rest) = text.split_once("://").ok_or_else(|| refused("it has no scheme"))?;
-        let authority = rest.strip_suffix('/').unwrap_or(rest);
-        if authority.is_empty() || authority.contains(['/', '@', '?', '#', '\\', ' ']) {
-            return Err(refused("it is more, or less, than a scheme, a host and a port"));
+        let place = rest.strip_suffix('/').unwrap_or(rest);
+        let (authority, workspace) =
+            place.split_once(WORKSPACES).map_or((place, None), |(authority, name)| (authority, Some(name)));
+        let is_name = |name: &str| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        };
+        if authority.is_empty()
+            || authority.contains(['/', '@', '?', '#', '\\', ' '])
+            || !workspace.is_none_or(is_name)
+        {
+            return Err(refused("it is more, or less, than a scheme, a host, a port and `/w/WORKSPACE`"));
         }
         let is_local = is_local(authority);
         match scheme {
@@ -43,7 +54,7 @@ impl ServerAddress {
             }
             _ => return Err(refused("its scheme is neither https nor http")),
         }
-        Ok(Self { origin: format!("{scheme}://{authority}"), is_local })
+        Ok(Self { origin: format!("{scheme}://{place}"), is_local })
     }
 
     /// Returns the address of an operation.
@@ -51,7 +62,7 @@ impl ServerAddress {
         format!("{}/api/v1{path}", self.origin)
     }
 
-    /// Returns its scheme, host and port.
+    /// Returns its scheme, host and port, with the place of a workspace.
     pub fn origin(&self) -> &str {
         &self.origin
     }
@@ -118,6 +129,8 @@ mod tests {
             "https://wf.example.org:8443/",
             "http://localhost:8420",
             "http://127.0.0.1:1",
+            "https://wf.example.org/w/shop",
+            "http://localhost:8420/w/the_shop-2/",
         ] {
             let address = ServerAddress::parse(good).unwrap();
             assert_eq!(address.url("/runs"), format!("{}/api/v1/runs", good.trim_end_matches('/')));
@@ -130,6 +143,10 @@ mod tests {
             "http://localhost.example.org:80",
             "http://10.0.0.1:8420",
             "https://wf.example.org/pages",
+            "https://wf.example.org/w/",
+            "https://wf.example.org/w/shop/runs",
+            "https://wf.example.org/w/..",
+            "http://wf.example.org/w/shop",
             "https://me@wf.example.org",
             "ftp://localhost",
             "https://",

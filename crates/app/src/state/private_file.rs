@@ -2,7 +2,7 @@ use std::{
     fs::{self, File},
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -38,7 +38,12 @@ pub struct LockedPrivateFile<'f> {
 
 impl PrivateFile {
     pub fn new(workspace: &Workspace, name: &str) -> Self {
-        let folder = StateFolder::new(&workspace.state);
+        Self::in_state(&workspace.state, name)
+    }
+
+    /// The file of a name in a state folder.
+    pub fn in_state(state: &Path, name: &str) -> Self {
+        let folder = StateFolder::new(state);
         let path = folder.path().join(name);
         Self { folder, path }
     }

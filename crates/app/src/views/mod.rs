@@ -53,7 +53,7 @@ pub use goals::{AutonomyUse, GoalListing, goal_listings};
 pub use history::{GoalHistoryEntry, GoalView, UpcomingSlot, goal_history, goal_view};
 pub use home::{
     DayStrip, HomeView, RunProgress, SearchGroup, SearchHit, SearchView, UpcomingGoal, WorkspaceTotals,
-    home_view, search_view, workspace_totals,
+    home_view, require_folder, require_workspace, search_view, workspace_totals,
 };
 pub use inbox::{InboxView, Notice, inbox_view, notices};
 pub(crate) use log::LogIndexCache;

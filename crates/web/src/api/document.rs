@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    extract::State,
     response::{IntoResponse as _, Response},
 };
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -12,6 +13,7 @@ use super::{
     route::{ApiRoute, RouteAnswer, RouteSort, schema},
     table::{PREFIX, routes},
 };
+use crate::site::Site;
 
 /// The version of the interface. The address has it, and nothing else.
 const VERSION: &str = "1";
@@ -167,8 +169,11 @@ fn answer(answer: RouteAnswer, generator: &mut SchemaGenerator) -> (&'static str
 }
 
 /// The document, for whoever makes a client of it.
-pub(crate) async fn document() -> Response {
-    Json(openapi()).into_response()
+pub(crate) async fn document(State(site): State<Site>) -> Response {
+    let mut document = openapi();
+    let base = site.page("");
+    document["servers"] = json!([{"url": if base.is_empty() { "/" } else { &base }}]);
+    Json(document).into_response()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The interface for programs: what pages show and do, as JSON, below `/api/v1`.
 //!
 //! ```text
-//! table ──▶ route ──▶ the router of the site          runs, plans, requests, streams: one handler an operation
+//! table ──▶ route ──▶ the router of the site          runs, plans, requests, streams, workspaces: one handler an operation
 //!   └─────▶ document: the OpenAPI document            problem: the one form of a refusal · extract: what is sent
 //! ```
 //!
@@ -22,7 +22,8 @@ mod route;
 mod runs;
 mod streams;
 mod table;
+mod workspaces;
 
 pub(crate) use document::document;
 pub use document::openapi;
-pub(crate) use table::{PREFIX, router};
+pub(crate) use table::{PREFIX, is_address, router, server_router};

@@ -47,7 +47,7 @@ pub(super) async fn start(
         Ok(start_plan(caller, &name, &key, &start))
     });
     match started.await {
-        Ok(Ok(Some(run))) => Ok(run_answer(StatusCode::CREATED, run)),
+        Ok(Ok(Some(run))) => Ok(run_answer(&site, StatusCode::CREATED, run)),
         Ok(Ok(None)) => Err(ApiError::missing("plan", &plan)),
         Ok(Err(error)) => Err(unstarted(&site, &error)),
         Err(error) => Err(ApiError::of_act(&site, &error)),

@@ -137,14 +137,14 @@ async fn act(
         find_run(&reader, &name)?.map(|run| act(caller, &run)).transpose()
     });
     match done.await {
-        Ok(Some(run)) => Ok(run_answer(status, run)),
+        Ok(Some(run)) => Ok(run_answer(site, status, run)),
         Ok(None) => Err(ApiError::missing("run", &run)),
         Err(error) => Err(ApiError::of_act(site, &error)),
     }
 }
 
 /// Names a run, and where it is.
-pub(super) fn run_answer(status: StatusCode, run: RunId) -> Response {
-    let place = [(LOCATION, format!("{PREFIX}/runs/{run}"))];
+pub(super) fn run_answer(site: &Site, status: StatusCode, run: RunId) -> Response {
+    let place = [(LOCATION, site.page(&format!("{PREFIX}/runs/{run}")))];
     (status, place, Json(ApiRunId { run })).into_response()
 }

@@ -15,11 +15,10 @@ use futures_util::stream;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::watch;
 
 use super::{extract::ApiQuery, problem::ApiError};
 use crate::{
-    changes::KEEP_ALIVE,
+    changes::{KEEP_ALIVE, LogWatch},
     guard,
     limits::{StreamPlace, no_stream},
     pages::log::FollowedLog,
@@ -75,7 +74,7 @@ pub(super) async fn events(
 
 /// Events that a program follows.
 struct FollowedEvents {
-    log: watch::Receiver<String>,
+    log: LogWatch,
     site: Site,
     /// The key of the program.
     key: String,
@@ -106,7 +105,7 @@ impl FollowedEvents {
             (self.feed, self.ready) = (Some(feed), ready);
             if self.ready.is_empty() && !has_more {
                 tokio::select! {
-                    changed = self.log.changed() => changed.ok()?,
+                    changed = self.log.changed() => changed?,
                     () = tokio::time::sleep(LOGIN_INTERVAL) => {}
                 }
             }

@@ -17,19 +17,40 @@ use super::{
     route::{ApiRoute, RouteAnswer},
     runs, streams,
     streams::EventQuery,
+    workspaces,
+    workspaces::ApiWorkspaceList,
 };
-use crate::{login_table::LoginAccess, site::Site};
+use crate::{login_table::LoginAccess, site::Site, workspaces::path_within};
 
 /// The beginning of every address.
 pub(crate) const PREFIX: &str = "/api/v1";
 
+/// True if a path is below the interface of any workspace.
+pub(crate) fn is_address(path: &str) -> bool {
+    path_within(path).starts_with("/api/")
+}
+
 /// Returns all operations.
 pub(super) fn routes() -> Vec<ApiRoute> {
-    let mut routes = run_routes();
+    let mut routes = server_routes();
+    routes.extend(run_routes());
     routes.extend(output_routes());
     routes.extend(plan_routes());
     routes.extend(request_routes());
     routes
+}
+
+/// The operations about the server, which has them beside those of its workspaces.
+fn server_routes() -> Vec<ApiRoute> {
+    vec![
+        ApiRoute::view(
+            "/workspaces",
+            "list_workspaces",
+            "Lists the workspaces of the server.",
+            workspaces::list,
+        )
+        .answer(RouteAnswer::json::<ApiWorkspaceList>()),
+    ]
 }
 
 fn run_routes() -> Vec<ApiRoute> {
@@ -174,5 +195,14 @@ fn request_routes() -> Vec<ApiRoute> {
 
 /// Returns the operations, for whoever has a key.
 pub(crate) fn router(site: &Site) -> Router<Site> {
-    routes().into_iter().fold(Router::new(), |router, route| route.mount(router, PREFIX, site))
+    mounted(routes(), site)
+}
+
+/// Returns those about the server alone.
+pub(crate) fn server_router(site: &Site) -> Router<Site> {
+    mounted(server_routes(), site)
+}
+
+fn mounted(routes: Vec<ApiRoute>, site: &Site) -> Router<Site> {
+    routes.into_iter().fold(Router::new(), |router, route| route.mount(router, PREFIX, site))
 }

@@ -1,5 +1,6 @@
 // Signs for a goal: that it is accepted, or that its repairs are approved as its autonomy advises. What is signed is shown
 // first, made from the very text that is signed.
+import { at } from "/page.js";
 import { confirmed, keyFor, keyPage, line, part, post, riskWords, sign } from "/sign.js";
 
 const SUBJECTS = { goal_accept: "the goal as it is", standing: "its repairs, unattended" };
@@ -27,7 +28,7 @@ function describe({ payload, review, risk }, goal) {
 async function signGoal(button) {
   part("problem").textContent = "";
   const { goal } = part("signature").dataset;
-  const draft = JSON.parse(await post(`/goals/${goal}/signature/draft`, JSON.stringify({ what: button.value })));
+  const draft = JSON.parse(await post(at(`/goals/${goal}/signature/draft`), JSON.stringify({ what: button.value })));
   const key = await keyFor(draft.risk.level);
   if (!key) {
     location.assign(keyPage(draft.risk.level));
@@ -35,7 +36,7 @@ async function signGoal(button) {
   }
   describe(draft, goal);
   if (await confirmed(draft.risk.level)) {
-    await post(`/goals/${goal}/signature`, await sign(draft, key));
+    await post(at(`/goals/${goal}/signature`), await sign(draft, key));
     location.reload();
   }
 }

@@ -81,7 +81,7 @@ document.addEventListener("keydown", (event) => {
   const isTyping = event.target.closest?.("input, textarea, select, dialog");
   if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
-    document.querySelector(".search input").focus();
+    document.querySelector(".search input")?.focus();
   }
 });
 
@@ -89,6 +89,10 @@ document.addEventListener("keydown", (event) => {
 
 const connection = document.getElementById("connection");
 const page = document.documentElement;
+
+// Returns the address of something in the workspace of the page.
+export const at = (path) => (page.dataset.base ?? "") + path;
+
 let events = null;
 let lostAt = 0;
 
@@ -143,7 +147,7 @@ function showLoss() {
 setInterval(showLoss, 1000);
 
 function listen() {
-  events = new EventSource("/events");
+  events = new EventSource(at("/events"));
   events.addEventListener("build", (event) => {
     lostAt = 0;
     page.removeAttribute("data-old");

@@ -1,6 +1,6 @@
 // Signs the answer to a request. What is signed is shown first, made from the very text that is signed.
 import { hex, ownKey, ownPasskey } from "/key.js";
-import { announceChanges } from "/page.js";
+import { announceChanges, at } from "/page.js";
 
 // The page may be put together anew while it is open, so its parts are looked for when they are needed.
 export const part = (id) => document.getElementById(id);
@@ -236,7 +236,7 @@ export async function keyFor(risk) {
 
 // Returns the page that makes a key, which leads back to this one.
 export function keyPage(risk) {
-  return `/keys?${new URLSearchParams({ back: location.pathname + location.search, risk: risk ?? "" })}`;
+  return at(`/keys?${new URLSearchParams({ back: location.pathname + location.search, risk: risk ?? "" })}`);
 }
 
 // The times that the last five answers took, in milliseconds, without those of low risk.
@@ -279,7 +279,7 @@ async function answer(button) {
     } else {
       // More answers are needed, or a person resumes the run, or it cannot be resumed: the text stays readable.
       const run = document.createElement("a");
-      run.href = `/runs/${record.run}`;
+      run.href = at(`/runs/${record.run}`);
       run.textContent = "Open the run";
       part("answer").replaceChildren();
       part("problem").replaceChildren(record.text, " ", run);

@@ -1,6 +1,6 @@
 use axum::{
     Json,
-    extract::Path,
+    extract::{Path, State},
     http::{StatusCode, Uri},
     response::{IntoResponse, Redirect, Response},
 };
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     respond,
+    site::Site,
     visit::{LoginSite, Visit},
 };
 use wf_app::{
@@ -102,7 +103,7 @@ pub(crate) async fn answer(site: LoginSite, Path(name): Path<RequestAddress>, bo
 }
 
 /// Leads from an address of earlier versions to the page that has its place.
-pub(crate) async fn moved(uri: Uri) -> Response {
+pub(crate) async fn moved(State(site): State<Site>, uri: Uri) -> Response {
     let page = uri.path().strip_prefix("/review").unwrap_or_default();
-    Redirect::permanent(&format!("/inbox{page}")).into_response()
+    Redirect::permanent(&site.page(&format!("/inbox{page}"))).into_response()
 }

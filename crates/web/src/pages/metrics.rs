@@ -26,6 +26,11 @@ impl CountedMetrics {
         Arc::new(Self { counted: Mutex::default(), token })
     }
 
+    /// Creates the same page of another workspace.
+    pub fn beside(&self) -> Arc<Self> {
+        Arc::new(Self { counted: Mutex::default(), token: self.token })
+    }
+
     /// True if a request has the token.
     fn admits(&self, request: &Request) -> bool {
         let sent = guard::bearer(request.headers());
@@ -48,6 +53,9 @@ pub(crate) async fn metrics(State(site): State<Site>, request: Request) -> Respo
     if !has_login && !site.metrics.admits(&request) {
         site.logins.count_wrong_token(now);
         return unauthorized();
+    }
+    if let Err(error) = site.check_folder() {
+        return respond::failure(&site, &error);
     }
     let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let format = MetricsFormat::accepted(accepted);

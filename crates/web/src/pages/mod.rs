@@ -17,6 +17,7 @@ pub(crate) mod metrics;
 pub(crate) mod plans;
 pub(crate) mod run;
 pub(crate) mod secrets;
+pub(crate) mod workspaces;
 
 use axum::{
     extract::State,

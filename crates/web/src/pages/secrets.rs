@@ -71,7 +71,7 @@ pub(crate) async fn enter(
         .change(move |caller| Ok(enter_secret(caller, &address.connection, &address.ref_id, &form.value)));
     match entered.await {
         Ok(Ok(())) if accepts_json(&headers) => Json(json!({"stored": true})).into_response(),
-        Ok(Ok(())) => (StatusCode::SEE_OTHER, [(LOCATION, "/secrets")]).into_response(),
+        Ok(Ok(())) => (StatusCode::SEE_OTHER, [(LOCATION, site.page("/secrets"))]).into_response(),
         Ok(Err(error)) => refused(&site, status(&error), &error.to_string()),
         Err(error) => respond::failure(&site, &error),
     }

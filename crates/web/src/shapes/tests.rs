@@ -5,7 +5,7 @@ use minijinja::context;
 use serde_json::{Value, json};
 
 use super::{KeyLookups, resolve, shapes, sparse_shape, traced, with_texts};
-use crate::template::{PageTemplates, TEMPLATES};
+use crate::template::{PagePlace, PageTemplates, TEMPLATES};
 
 /// A text that would be markup, end an attribute, hide, or be a template.
 const HOSTILE: &str = "\"'><script>alert(1)</script>&\u{202e}\u{1b}[2J{{ 7 * 7 }}`code<b>`";
@@ -15,7 +15,8 @@ const ELEMENTS: [&str; 13] =
     ["ul", "ol", "li", "dl", "table", "tr", "td", "p", "form", "section", "article", "details", "figure"];
 
 /// The templates without a view: what others are made of, and the page of a refusal.
-const WITHOUT_VIEW: [&str; 5] = ["base.html", "icons.html", "log.html", "parts.html", "refusal.html"];
+const WITHOUT_VIEW: [&str; 6] =
+    ["base.html", "icons.html", "log.html", "now.html", "parts.html", "refusal.html"];
 
 /// The beginning of the names of the parts of a run's page, which have its view.
 const PARTS_OF_RUN: &str = "run_";
@@ -71,7 +72,7 @@ fn without_drafts(html: &str) -> String {
 
 #[test]
 fn every_template_renders_every_shape_of_its_view() {
-    let templates = PageTemplates::new();
+    let templates = PageTemplates::at(&PagePlace::default());
     for (template, _) in
         TEMPLATES.iter().filter(|(name, _)| !WITHOUT_VIEW.contains(name) && !name.starts_with(PARTS_OF_RUN))
     {
@@ -96,7 +97,7 @@ fn every_template_renders_every_shape_of_its_view() {
 
 #[test]
 fn a_refusal_shows_its_reason_and_no_markup() {
-    let templates = PageTemplates::new();
+    let templates = PageTemplates::at(&PagePlace::default());
     for frame in [Some(frame()), None] {
         for text in [HOSTILE, "", "reason"] {
             let html = templates
@@ -112,7 +113,7 @@ fn a_refusal_shows_its_reason_and_no_markup() {
 #[test]
 fn a_key_that_no_view_has_is_found() {
     let lookups = Arc::new(KeyLookups::default());
-    let mut templates = PageTemplates::new();
+    let mut templates = PageTemplates::at(&PagePlace::default());
     templates.add(
         "sample.html",
         "{% for one in view.all %}{% if one.tytle %}x{% endif %}{{ one.id }}{% endfor %}",

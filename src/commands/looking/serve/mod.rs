@@ -1,4 +1,4 @@
-//! `wf serve`: the pages of a workspace, for a browser. `wf daemon --serve` serves the same ones.
+//! `wf serve`: the pages of a workspace, or of several, for a browser. `wf daemon --serve` serves the same ones.
 //!
 //! **Invariant:** the key of a link is in no argument of a program.
 
@@ -6,6 +6,7 @@ mod open;
 mod qr;
 mod server;
 mod site;
+mod workspaces;
 
 pub use open::open_page;
 pub use server::{ServeArgs, run, serve_in_background};

@@ -6,10 +6,10 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use super::{open, qr::link_code, site::SiteArgs};
+use super::{open, qr::link_code, site::SiteArgs, workspaces};
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, keys::default_key_name};
-use wf_web::{BindError, LinkError, LoginAccess, SiteOptions, WebServer};
+use wf_web::{BindError, LinkError, LoginAccess, NamedWorkspace, SiteOptions, WebServer};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -22,11 +22,16 @@ Examples:
   wf serve                             http://localhost:8420, until Ctrl-C
   wf serve --listen localhost:0        at any free port
   wf serve --public-url https://wf.example.org
+  wf serve --workspace ../shop --workspace lab=/srv/laboratory   several, at one address
   wf serve link --for ada --may look   a link for another browser, while it runs")]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct ServeArgs {
     #[command(subcommand)]
     command: Option<ServeCommand>,
+    /// Folder of a workspace to serve, as FOLDER or NAME=FOLDER, instead of the one here; repeat it for
+    /// several, with one login for all
+    #[arg(long = "workspace", value_name = "FOLDER")]
+    workspaces: Vec<String>,
     #[command(flatten)]
     site: SiteArgs,
     /// Do not open the pages in a browser of this desktop
@@ -74,14 +79,15 @@ impl LinkAccess {
     }
 }
 
-/// Serves the pages of a workspace until it is asked to exit.
+/// Serves the pages of workspaces until it is asked to exit.
 pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     if let Some(ServeCommand::Link(args)) = &args.command {
         return print_link(ui, args);
     }
     let options = args.site.options(ui)?;
+    let workspaces = workspaces::open(ui, &args.workspaces)?;
     let runtime = server_runtime()?;
-    let served = runtime.block_on(serve(ui, options, !args.no_open));
+    let served = runtime.block_on(serve(ui, workspaces, options, !args.no_open));
     // A view that is being read is not waited for.
     runtime.shutdown_background();
     served
@@ -130,12 +136,17 @@ fn print_link(ui: &Ui, args: &LinkArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-async fn serve(ui: &Ui, options: SiteOptions, may_open: bool) -> Result<CliExitCode, CommandError> {
+async fn serve(
+    ui: &Ui,
+    workspaces: Vec<NamedWorkspace>,
+    options: SiteOptions,
+    may_open: bool,
+) -> Result<CliExitCode, CommandError> {
     let failed = |reason: String| CommandError::new(CliExitCode::State, reason);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| failed(error.to_string()))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(error.to_string()))?;
     let server =
-        WebServer::bind(ui.host.clone(), options).await.map_err(|error| bind_failure(&error, "wf serve"))?;
+        WebServer::bind_all(workspaces, options).await.map_err(|error| bind_failure(&error, "wf serve"))?;
     let link = server.add_link().map_err(|error| failed(error.to_string()))?;
     ui.print(&format!("{link}\n"))?;
     // The file is there until the server ends, or until the browser has had time to read it.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use crate::{Ui, actions::command_text};
-use wf_app::{CliExitCode, CommandError, keys::from_private_file, views::state_reader};
+use wf_app::{CliExitCode, CommandError, keys::from_private_file};
 use wf_base::time::{format_duration, parse_duration};
 use wf_web::{SiteAddress, SiteOptions};
 
@@ -29,7 +29,7 @@ pub struct SiteArgs {
 }
 
 impl SiteArgs {
-    /// Returns the options of the pages, if the state can be read: without it no page could be shown.
+    /// Returns the options of the pages.
     pub fn options(&self, ui: &Ui) -> Result<SiteOptions, CommandError> {
         let listen = self.listen.as_deref().unwrap_or(DEFAULT_LISTEN);
         let address = SiteAddress::parse(listen, self.public_url.as_deref())
@@ -39,7 +39,6 @@ impl SiteArgs {
         if token.as_ref().is_some_and(String::is_empty) {
             return Err(CommandError::new(CliExitCode::Usage, "the token for /metrics is empty"));
         }
-        state_reader(ui)?;
         let (operate_for, action_words) = (self.operate_for, command_text);
         Ok(SiteOptions { address, metrics_token: token, operate_for, action_words })
     }

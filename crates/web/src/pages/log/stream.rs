@@ -15,10 +15,9 @@ use axum::{
     },
 };
 use serde::Deserialize;
-use tokio::sync::watch;
 
 use crate::{
-    changes::KEEP_ALIVE,
+    changes::{KEEP_ALIVE, LogWatch},
     guard,
     limits::{StreamPlace, no_stream},
     respond,
@@ -97,7 +96,7 @@ pub(crate) struct FollowedLog {
     /// The key of its reader.
     key: String,
     /// The end of the database's log: an attempt cannot end unless it grows.
-    log: watch::Receiver<String>,
+    log: LogWatch,
     /// `None` after the last event.
     feed: Option<LogFeed>,
     /// True if the attempt had ended when it was looked at; `None`: nobody looked yet.
@@ -134,7 +133,7 @@ impl FollowedLog {
                 return None;
             }
             let mut feed = self.feed.take()?;
-            let has_news = self.is_followed && self.log.has_changed().unwrap_or(false);
+            let has_news = self.is_followed && self.log.has_changed();
             if self.is_over.is_none() || has_news {
                 self.log.mark_unchanged();
                 let looked =

@@ -1,0 +1,97 @@
+//! The pages of a server with several workspaces: all of them side by side, and what is not one of them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{extract::Path, http::StatusCode, response::Response};
+use minijinja::{Value, context, value::Serde};
+use serde::Serialize;
+
+use crate::{
+    respond::RefusalReason,
+    visit::Visit,
+    workspaces::{ServedWorkspace, folder_of},
+};
+use wf_app::{
+    Caller as _, CliExitCode, CommandError,
+    views::{HomeView, home_view, require_workspace},
+};
+use wf_base::untrusted;
+
+/// The workspaces of a server.
+#[derive(Serialize)]
+struct WorkspacesView {
+    workspaces: Vec<WorkspaceGroup>,
+}
+
+/// A workspace with what waits, what is wrong and what runs in it.
+#[derive(Serialize)]
+struct WorkspaceGroup {
+    name: String,
+    /// The address of its home.
+    page: String,
+    folder: String,
+    /// The reason why it cannot be opened.
+    problem: Option<RefusalReason>,
+    /// Its home, for a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    home: Option<HomeView>,
+    /// The part of its home that is shown here, as HTML, whose links lead into it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<String>,
+}
+
+/// The home of all workspaces.
+pub(crate) async fn home(visit: Visit) -> Response {
+    let (workspaces, wants_json) = (Arc::clone(&visit.site.workspaces), visit.wants_json);
+    let read = move |_: &_| {
+        let groups = workspaces.iter().map(|workspace| WorkspaceGroup::read(workspace, wants_json));
+        Ok(Some(WorkspacesView { workspaces: groups.collect::<Result<_, _>>()? }))
+    };
+    visit.show("workspaces.html", read).await
+}
+
+impl WorkspaceGroup {
+    fn read(workspace: &ServedWorkspace, wants_json: bool) -> Result<Self, CommandError> {
+        let caller = &*workspace.caller;
+        let mut group = Self {
+            name: workspace.name.clone(),
+            page: format!("{}/", workspace.base),
+            folder: folder_of(caller.host()).display().to_string(),
+            problem: None,
+            home: None,
+            part: None,
+        };
+        match require_workspace(caller).and_then(|()| home_view(caller)) {
+            Ok(home) if wants_json => group.home = Some(home),
+            Ok(home) => group.part = Some(part(workspace, &home)?),
+            Err(error) => group.problem = Some(problem(workspace, &error)),
+        }
+        Ok(group)
+    }
+}
+
+/// Returns the reason why a workspace cannot be opened.
+pub(crate) fn problem(workspace: &ServedWorkspace, error: &CommandError) -> RefusalReason {
+    RefusalReason::of_text(&untrusted::plain(&workspace.caller.failure_text(error)))
+}
+
+/// Renders what waits, what is wrong and what runs in a workspace, with its own templates.
+fn part(workspace: &ServedWorkspace, home: &HomeView) -> Result<String, CommandError> {
+    let values = context! { view => Value::from(Serde(home)) };
+    let html = workspace.templates.html("workspace.html", values);
+    html.map_err(|error| CommandError::new(CliExitCode::Bug, format!("a part cannot be made: {error}")))
+}
+
+/// The address of something in a workspace that is none of this server.
+pub(crate) async fn unknown(visit: Visit, Path(parts): Path<BTreeMap<String, String>>) -> Response {
+    let rest = parts.get("rest").map_or("", String::as_str);
+    let name = rest.split('/').next().unwrap_or_default();
+    let names: Vec<&str> = visit.site.workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
+    let title = if name.is_empty() {
+        "The address names no workspace".to_owned()
+    } else {
+        format!("There is no workspace `{}` here", untrusted::plain(name))
+    };
+    let message = format!("This server has {}. Home lists them.", names.join(", "));
+    visit.site.templates.refusal(StatusCode::NOT_FOUND, &title, &message)
+}

@@ -124,7 +124,7 @@ id: release
 title: Release the price list
 steps:
   - id: build
-    run: for n in $(seq 100); do echo \"line $n of a log that is long enough to be wrapped on a phone\"; done
+    run: for n in $(seq 40); do echo \"line $n of a log that is long enough to be wrapped on a phone\"; done
     verify:
       - {name: output, run: 'true'}
   - id: agree

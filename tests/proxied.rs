@@ -4,7 +4,7 @@ use std::{
     fs::{self, Permissions},
     net::TcpListener,
     os::unix::fs::PermissionsExt as _,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
 };
 
 use crate::{
@@ -48,7 +48,7 @@ fn caddy_passes_pages_and_programs_on() {
     assert!(command.contains(&listen) && command.contains(&format!("localhost:{outer}")), "{command}");
     // A certificate of its own authority, in place of one that the internet has.
     let words = command.split_whitespace().skip(1).chain(["--internal-certs"]);
-    let mut caddy = Command::new("caddy");
+    let mut caddy = home.program("caddy");
     caddy.args(words).env("XDG_DATA_HOME", home.at("caddy")).env("HOME", home.path());
     let _proxy =
         Ended(caddy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());

@@ -6,7 +6,7 @@ use wf_app::{
     views::{require_workspace, state_reader},
 };
 use wf_base::untrusted::untrusted;
-use wf_web::{NamedWorkspace, ServedFolder};
+use wf_web::{NamedWorkspace, ServedFolder, WorkspaceNameError};
 
 /// Returns the workspaces to serve: those of some folders, or the one here, whose state must be readable. Of several, one that
 /// cannot be opened is no reason not to serve the others.
@@ -20,8 +20,16 @@ pub(super) fn open(ui: &Ui, folders: &[String]) -> Result<Vec<NamedWorkspace>, C
         return Err(error.hint("leave it out: each has its own"));
     }
     let folders = folders.iter().map(|text| served_folder(ui, text)).collect();
-    let workspaces = NamedWorkspace::of_folders(folders)
-        .map_err(|error| usage_error(error.to_string()).hint("name them: --workspace NAME=FOLDER"))?;
+    let workspaces = NamedWorkspace::of_folders(folders).map_err(|error| {
+        let hint = match &error {
+            WorkspaceNameError::Invalid(_) | WorkspaceNameError::Duplicate(_) => {
+                "choose another name: --workspace NAME=FOLDER"
+            }
+            WorkspaceNameError::Same(_) => "leave one of them out",
+            WorkspaceNameError::Many(_) => "serve the others with another server: --listen localhost:PORT",
+        };
+        usage_error(error.to_string()).hint(hint)
+    })?;
     let failures = workspaces.iter().filter_map(|NamedWorkspace { name, host }| {
         let error = require_workspace(&ui.with_host(host.clone())).err()?;
         Some((name.clone(), error))

@@ -32,7 +32,7 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 11] = [
+pub(crate) const ASSETS: [Asset; 12] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     Asset { path: "/login.js", text: include_str!("assets/login.js") },
@@ -41,6 +41,7 @@ pub(crate) const ASSETS: [Asset; 11] = [
     Asset { path: "/log.js", text: include_str!("assets/log.js") },
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },
     Asset { path: "/key.js", text: include_str!("assets/key.js") },
+    Asset { path: "/keys.js", text: include_str!("assets/keys.js") },
     Asset { path: "/goal.js", text: include_str!("assets/goal.js") },
     Asset { path: "/start.js", text: include_str!("assets/start.js") },
     Asset { path: "/idiomorph.js", text: include_str!("assets/vendor/idiomorph-0.8.0.min.js") },

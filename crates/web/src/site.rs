@@ -290,8 +290,9 @@ impl Site {
 
     /// Returns what a server has for whoever is not let in yet.
     fn door() -> Router<Self> {
-        let login = get(pages::login::link).post(pages::login::login);
-        Router::new().route("/login", login).merge(assets::router())
+        Router::new()
+            .route("/login", get(pages::login::link).post(pages::login::login))
+            .merge(assets::router())
     }
 
     /// Puts the guards of every request before pages.

@@ -1,8 +1,8 @@
-// The keys of this browser: made here, kept here, not extractable. A passkey is kept by the device, which asks its user
-// before each signature; the browser remembers its public part.
+// The keys of this browser: kept here, not extractable. A passkey is kept by the device, which asks its user before each signature;
+// the browser remembers its public part.
 
 // Returns the store of keys, inside a transaction.
-function store(mode) {
+export function store(mode) {
   return new Promise((resolve, reject) => {
     const open = indexedDB.open("wf", 1);
     open.onupgradeneeded = () => open.result.createObjectStore("keys");
@@ -11,7 +11,7 @@ function store(mode) {
   });
 }
 
-function result(request) {
+export function result(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -28,71 +28,4 @@ export async function ownKey() {
 // Returns the public part of the passkey, and the id under which the device knows it; undefined if there is none.
 export async function ownPasskey() {
   return result((await store("readonly")).get("passkey"));
-}
-
-async function makeKey() {
-  const pair = await crypto.subtle.generateKey({ name: "Ed25519" }, false, ["sign", "verify"]);
-  await result((await store("readwrite")).add(pair, "own"));
-}
-
-async function makePasskey() {
-  const random = (size) => crypto.getRandomValues(new Uint8Array(size));
-  const credential = await navigator.credentials.create({
-    publicKey: {
-      rp: { id: location.hostname, name: "wf" },
-      user: { id: random(16), name: "wf", displayName: "wf" },
-      challenge: random(32),
-      pubKeyCredParams: [{ type: "public-key", alg: -7 }],
-      authenticatorSelection: { userVerification: "required" },
-    },
-  });
-  const passkey = { id: credential.rawId, spki: credential.response.getPublicKey() };
-  await result((await store("readwrite")).add(passkey, "passkey"));
-}
-
-const isAddress = () => /^[\d.]+$|^\[/.test(location.hostname);
-
-// Shows the public part of a key, or the button that makes one.
-async function show(name, text) {
-  document.getElementById(`${name}-public`).textContent = text ?? "";
-  const asked = [...document.querySelectorAll("#asked-keys [data-key]")].find((row) => row.dataset.key === text);
-  document.getElementById(`${name}-command`).textContent = text ? `wf key enrol NAME ${asked?.dataset.words ?? text}` : "";
-  document.getElementById(`${name}-value`).value = text ?? "";
-  document.getElementById(`${name}-words`).textContent = asked?.dataset.words ?? "";
-  document.getElementById(`${name}-ask`).hidden = Boolean(asked);
-  document.getElementById(`${name}-asked`).hidden = !asked;
-  document.getElementById(name).hidden = !text;
-  document.getElementById(`${name}-make`).hidden = Boolean(text);
-}
-
-async function showAll() {
-  const pair = await ownKey();
-  await show("key", pair && hex(await crypto.subtle.exportKey("raw", pair.publicKey)));
-  if (!isAddress() && globalThis.PublicKeyCredential) {
-    const passkey = await ownPasskey();
-    // The point is the end of the DER form.
-    await show("passkey", passkey && `passkey:${location.hostname}:${hex(passkey.spki.slice(-65))}`);
-  } else {
-    document.getElementById("passkey-none").hidden = false;
-  }
-}
-
-function start() {
-  const problem = document.getElementById("problem");
-  if (!globalThis.crypto?.subtle) {
-    problem.textContent = "This browser signs only at an encrypted address, or at localhost.";
-    return;
-  }
-  const failed = (error) => { problem.textContent = `This browser cannot keep a key: ${error.message || error}`; };
-  const make = (id, maker) => document.getElementById(id).addEventListener("click", () => {
-    problem.textContent = "";
-    maker().then(showAll).catch(failed);
-  });
-  make("key-make", makeKey);
-  make("passkey-make", makePasskey);
-  showAll().catch(failed);
-}
-
-if (document.getElementById("key-make")) {
-  start();
 }

@@ -21,8 +21,8 @@ const MAX_SIGN_SCRIPTS: usize = 10 * 1024;
 const SIGN_SCRIPTS: [&str; 2] = ["/sign.js", "/start.js"];
 
 impl Pages {
-    /// Returns the number of bytes of an answer, compressed.
-    fn compressed_size(&self, path: &str) -> usize {
+    /// Returns the head of an answer to a browser that can read compressed ones, and its body.
+    fn compressible(&self, path: &str) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         // An answer to this version of HTTP is in one piece.
         let (host, cookie) = (&self.host, &self.cookie);
@@ -33,8 +33,14 @@ impl Pages {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         let end = answer.windows(4).position(|part| part == b"\r\n\r\n").expect("a head is sent") + 4;
-        let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
-        let size = answer.len() - end;
+        let body = answer.split_off(end);
+        (String::from_utf8_lossy(&answer).to_ascii_lowercase(), body)
+    }
+
+    /// Returns the number of bytes of an answer, compressed.
+    fn compressed_size(&self, path: &str) -> usize {
+        let (head, body) = self.compressible(path);
+        let size = body.len();
         assert!(head.contains("content-encoding: gzip") || size < 1024, "{path} is not compressed: {head}");
         size
     }
@@ -108,4 +114,20 @@ fn no_page_is_heavier_than_a_phone_can_load() {
         excesses.extend(pages.excesses("full", &format!("/runs/{run}{path}")));
     }
     assert!(excesses.is_empty(), "{}", excesses.join("\n"));
+}
+
+#[test]
+fn what_comes_part_by_part_is_sent_as_it_is() {
+    let sandbox = Sandbox::new();
+    let plan = "---\nkind: plan\nid: counts\nsteps:\n  - {id: count, run: seq 5000}\n---\n";
+    sandbox.file("counts.md", plan).wf(&["run", "counts.md"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    let step = format!("/runs/{}/steps/count", last_run(&sandbox));
+    for path in [format!("{step}/log.txt?attempt=1"), format!("/api/v1{step}/log.txt?follow=true")] {
+        let (head, body) = pages.compressible(&path);
+        assert!(head.starts_with("http/1.0 200") && !head.contains("content-encoding"), "{path}: {head}");
+        assert!(body.ends_with(b"4999\n5000\n"), "{path}: {} bytes", body.len());
+    }
+    // The server goes on.
+    pages.shows("/", &["counts"]);
 }

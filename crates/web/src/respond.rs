@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use axum::{
-    Extension, Json,
-    body::{Bytes, to_bytes},
+    BoxError, Extension, Json,
+    body::{Body, Bytes, to_bytes},
     extract::{Request, State},
     http::{
         StatusCode, Uri,
@@ -11,7 +11,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-
+use futures_util::{Stream, StreamExt as _};
 use serde::Serialize;
 
 use crate::{
@@ -149,6 +149,15 @@ pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response 
             site.templates.refusal(StatusCode::CONFLICT, "Nothing was done", &failure_text(site, &error))
         }
     }
+}
+
+/// Returns a body of parts that come one by one. Whatever passes it on may ask for more behind its end.
+pub(crate) fn streamed<B, E>(parts: impl Stream<Item = Result<B, E>> + Send + 'static) -> Body
+where
+    B: Into<Bytes> + 'static,
+    E: Into<BoxError> + 'static,
+{
+    Body::from_stream(parts.fuse())
 }
 
 /// Returns the text of a failure. The problems of a file are no part of it: a command prints them.

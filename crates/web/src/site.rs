@@ -2,15 +2,14 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    body::HttpBody,
     extract::DefaultBodyLimit,
+    http::Response,
     middleware::{from_fn, from_fn_with_state},
     routing::{any, get, post},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tower_http::compression::{
-    CompressionLayer, DefaultPredicate, Predicate,
-    predicate::{NotForContentType, SizeAbove},
-};
+use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate, predicate::NotForContentType};
 
 use crate::{
     address::SiteAddress,
@@ -42,14 +41,23 @@ const MAX_SEARCHES: usize = 2;
 const MAX_BODY_SIZE: usize = 1024 * 1024;
 
 /// The size from which an answer is compressed, in bytes.
-const MIN_COMPRESSED_SIZE: u16 = 1024;
+const MIN_COMPRESSED_SIZE: u64 = 1024;
+
+/// Holds for answers that are there as a whole: what is compressed on its way comes late, or only at the end.
+#[derive(Clone, Copy, Debug)]
+struct WholeAnswer;
+
+impl Predicate for WholeAnswer {
+    fn should_compress<B: HttpBody>(&self, response: &Response<B>) -> bool {
+        response.body().size_hint().exact().is_some_and(|size| size >= MIN_COMPRESSED_SIZE)
+    }
+}
 
 /// Compresses answers with text for whoever can read that; streams and saved files stay as they are. Another site cannot compare the sizes of
 /// answers that have a text of its own: browsers send it no cookie.
 fn compression() -> CompressionLayer<impl Predicate> {
     let is_text = DefaultPredicate::new().and(NotForContentType::const_new("application/octet-stream"));
-    let predicate = is_text.and(SizeAbove::new(MIN_COMPRESSED_SIZE));
-    CompressionLayer::new().compress_when(predicate)
+    CompressionLayer::new().compress_when(is_text.and(WholeAnswer))
 }
 
 /// The options of a site.

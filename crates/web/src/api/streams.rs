@@ -3,7 +3,6 @@
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 use axum::{
-    body::Body,
     extract::{Path, State},
     http::{HeaderMap, header::CONTENT_TYPE},
     response::{
@@ -22,6 +21,7 @@ use crate::{
     guard,
     limits::{StreamPlace, no_stream},
     pages::log::FollowedLog,
+    respond,
     site::Site,
 };
 use wf_app::{
@@ -150,5 +150,5 @@ pub(super) async fn log(
         let part = followed.next_part().await?;
         Some((Ok::<_, Infallible>(part.text), followed))
     });
-    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], Body::from_stream(parts)).into_response())
+    Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], respond::streamed(parts)).into_response())
 }

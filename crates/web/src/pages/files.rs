@@ -7,7 +7,7 @@
 use std::io::{self, Read as _};
 
 use axum::{
-    body::{Body, Bytes},
+    body::Bytes,
     extract::{Path, Query},
     http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName},
     response::{IntoResponse, Response},
@@ -167,5 +167,5 @@ fn send(site: Site, file: ComparedFile) -> Response {
             Err(error) => Some((Err(io::Error::other(error.message)), (site, None))),
         }
     });
-    (headers, Body::from_stream(parts)).into_response()
+    (headers, respond::streamed(parts)).into_response()
 }

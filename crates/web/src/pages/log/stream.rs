@@ -6,7 +6,6 @@ use futures_util::stream;
 use std::{convert::Infallible, time::Duration};
 
 use axum::{
-    body::Body,
     extract::{Path, Query, State},
     http::{HeaderMap, header::CONTENT_TYPE},
     response::{
@@ -83,7 +82,7 @@ pub(crate) async fn whole(
                     Err(_) => None,
                 }
             });
-            ([(CONTENT_TYPE, "text/plain; charset=utf-8")], Body::from_stream(parts)).into_response()
+            ([(CONTENT_TYPE, "text/plain; charset=utf-8")], respond::streamed(parts)).into_response()
         }
         Ok(None) => respond::missing(&site),
         Err(error) => respond::failure(&site, &error),

@@ -7,6 +7,23 @@ use crate::support::{Office, Sandbox, until};
 const PLAN: &str = "---\nkind: plan\nid: release\nparams: {version: {type: string, default: '1'}}\n\
                     steps:\n  - {id: build, run: sh build.sh \"$WF_PARAM_VERSION\"}\n---\n";
 
+#[test]
+fn approvers_that_are_changed_at_once_are_all_changed() {
+    let sandbox = Sandbox::new();
+    let key = |number: u8| wf_sign::Signer::from_bytes(&[number; 32]).public().hex();
+    sandbox.wf(&["key", "enrol", "first", &key(1), "--yes"]).exits(0);
+    let mut enrolments: Vec<_> = (2..8)
+        .map(|number| sandbox.start(&["key", "enrol", &format!("name{number}"), &key(number), "--yes"]))
+        .collect();
+    let mut revocation = sandbox.start(&["key", "revoke", "first"]);
+    assert!(enrolments.iter_mut().all(|enrolment| enrolment.wait().unwrap().success()));
+    assert!(revocation.wait().unwrap().success());
+    let approvers = sandbox.read("approvers.yaml");
+    assert!((2..8).all(|number| approvers.contains(&key(number))), "{approvers}");
+    assert!(approvers.contains("revoked:"), "{approvers}");
+    sandbox.wf(&["key", "enrol", "again", &key(1), "--yes"]).exits(2).says("was revoked");
+}
+
 /// A workspace with two approvers, ada and bob, and carl, who runs plans.
 pub fn office(required: u32) -> Office {
     let office = Office::new(required, &["ada", "bob", "carl"], &["ada", "bob"]);

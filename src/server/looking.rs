@@ -1,6 +1,6 @@
 //! The views of a server: plans, runs, output, and requests that wait.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -172,39 +172,73 @@ fn print_artifact(
 pub(super) fn logs(ui: &Ui, client: &ServerClient, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
     let (run, step) = split_names(args.step.last, &args.step.names)?;
     let run = run_part(client, run)?;
-    let (step, number) = match step.and_then(|step| step.rsplit_once('#')) {
+    let (name, number) = match step.and_then(|step| step.rsplit_once('#')) {
         Some((name, number)) => (Some(name), number.parse::<u32>().ok()),
         None => (step, None),
     };
-    let mut is_found = false;
-    for listed in steps_of(client, &run)? {
-        // The name of a repeated step means all of its items.
-        let is_item = step.is_some_and(|step| listed.step.starts_with(&format!("{step}[")));
-        if step.is_some_and(|step| step != listed.step && step != listed.name && !is_item) {
-            continue;
-        }
-        let mut attempts = listed.attempts.iter().map(|attempt| attempt.attempt);
-        let attempts: Vec<u32> = match (step, number) {
-            (None, _) => attempts.collect(),
-            (Some(_), None) => attempts.next_back().into_iter().collect(),
-            (Some(_), Some(number)) => attempts.filter(|attempt| *attempt == number).collect(),
-        };
-        for attempt in attempts {
-            is_found = true;
-            if step.is_none() || is_item {
-                ui.print_line(&paint(DIM, &format!("{HEADING}{}#{attempt}", untrusted(&listed.name))))?;
+    let wanted = WantedLogs { name, number };
+    let mut printed = BTreeSet::new();
+    loop {
+        // Asked before the steps: none begins in a run that has ended.
+        let is_last = !args.follow || has_ended(client, &run)?;
+        for listed in steps_of(client, &run)? {
+            for attempt in wanted.attempts(&listed) {
+                if !printed.insert((listed.step.clone(), attempt)) {
+                    continue;
+                }
+                if wanted.means_several(&listed) {
+                    ui.print_line(&paint(DIM, &format!("{HEADING}{}#{attempt}", untrusted(&listed.name))))?;
+                }
+                let path = format!("/runs/{run}/steps/{}", path_part(&listed.step));
+                print_log(ui, client, args, &format!("{path}/log"), attempt)?;
             }
-            let path = format!("/runs/{run}/steps/{}", path_part(&listed.step));
-            print_log(ui, client, args, &format!("{path}/log"), attempt)?;
         }
+        if is_last {
+            break;
+        }
+        std::thread::sleep(PAUSE);
     }
-    if is_found {
+    if !printed.is_empty() {
         return Ok(CliExitCode::Ok);
     }
     Err(usage_error(match step {
         Some(step) => format!("`{step}` has no attempt in this run"),
         None => "no step of the run has begun".to_owned(),
     }))
+}
+
+/// The attempts whose output is wanted.
+#[derive(Clone, Copy)]
+struct WantedLogs<'a> {
+    /// The name of a step or of an item; `None`: all.
+    name: Option<&'a str>,
+    /// The number of the attempt; `None`: the last one of a named step, or all.
+    number: Option<u32>,
+}
+
+impl WantedLogs<'_> {
+    fn attempts(self, listed: &ListedStep) -> Vec<u32> {
+        let mut attempts = listed.attempts.iter().map(|attempt| attempt.attempt);
+        match (self.name, self.number) {
+            (None, _) => attempts.collect(),
+            (Some(name), _) if name != listed.step && name != listed.name && !self.means_several(listed) => {
+                Vec::new()
+            }
+            (Some(_), None) => attempts.next_back().into_iter().collect(),
+            (Some(_), Some(number)) => attempts.filter(|attempt| *attempt == number).collect(),
+        }
+    }
+
+    /// True if a step is one of several that are meant: all are, or it is an item, and the name is that of its repeated step.
+    fn means_several(self, listed: &ListedStep) -> bool {
+        self.name.is_none_or(|name| listed.step.starts_with(&format!("{name}[")))
+    }
+}
+
+/// True if a run has ended.
+fn has_ended(client: &ServerClient, run: &str) -> Result<bool, CommandError> {
+    let document: Value = client.document(&format!("/runs/{run}"))?;
+    Ok(document["ended"].is_string())
 }
 
 fn print_log(

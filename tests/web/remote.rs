@@ -41,6 +41,8 @@ fn a_run_is_started_followed_and_read_from_another_machine() {
         assert_eq!(away.wf(args).exits(0).out, home.wf(args).exits(0).out, "{args:?}");
     }
     away.wf(&["logs", "--last"]).exits(0).says("── write#1").says("eu 3");
+    away.wf(&["logs", "--last", "-f"]).exits(0).says("── write#1").says("eu 3");
+    away.wf(&["logs", "--last", "wrote", "-f"]).exits(2).says("no attempt");
     assert_eq!(away.wf(&["logs", "--last", "write", "--tail", "1"]).exits(0).out, "eu 3\n");
     assert_eq!(away.wf(&["show", "--last", "--artifact", "out/report"]).exits(0).out, "eu 1\neu 2\neu 3\n");
     let shown: serde_json::Value =

@@ -270,6 +270,46 @@ fn pages_of(pages: &Pages) -> Pages {
     Pages { child, host: pages.host.clone(), cookie: pages.cookie.clone() }
 }
 
+/// Returns the logins to several workspaces in a state.
+fn logins_in(sandbox: &Sandbox) -> String {
+    let files = std::fs::read_dir(sandbox.at(".wf")).unwrap().map(|file| file.unwrap().file_name());
+    let names = files.filter_map(|name| name.into_string().ok());
+    let is_shared = |name: &String| name.starts_with("logins-") && !name.contains("lock");
+    names.filter(is_shared).map(|name| sandbox.read(&format!(".wf/{name}"))).collect()
+}
+
+#[test]
+fn a_login_opens_no_workspace_that_it_was_not_made_for() {
+    let (shop, lab) = (Sandbox::new(), Sandbox::new());
+    let alone = Pages::open(&shop);
+    let away = Sandbox::new();
+    away.file("key.json", shop.wf(&["serve", "link", "--token", "--may", "start"]).exits(0).out);
+    std::fs::set_permissions(away.at("key.json"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let runs_at = |server: &str| away.wf(&["--server", server, "--server-key", "key.json", "runs"]);
+    runs_at(&alone.origin()).exits(0);
+    drop(alone);
+    let both = Both::open(shop, lab, &[]);
+    for base in ["/w/shop", "/w/lab"] {
+        runs_at(&format!("{}{base}", both.pages.origin())).exits(2).says("have a new one made there");
+    }
+}
+
+#[test]
+fn a_folder_from_elsewhere_makes_no_login() {
+    let both = Both::open(Sandbox::new(), Sandbox::new(), &[]);
+    let stranger = Sandbox::new();
+    let noted: Value = serde_json::from_str(&both.lab.read(".wf/logins.json")).unwrap();
+    let mut noted = noted["sites"][0].clone();
+    noted["origin"] = "http://evil.example".into();
+    stranger.file(".wf/logins.json", json!({"sites": [noted], "links": {}, "browsers": {}}).to_string());
+    stranger.wf(&["serve", "link"]).exits(6).says("no server of this workspace answers");
+    let elsewhere = tempfile::tempdir().unwrap();
+    noted["logins"]["state"] = elsewhere.path().display().to_string().into();
+    stranger.file(".wf/logins.json", json!({"sites": [noted], "links": {}, "browsers": {}}).to_string());
+    stranger.wf(&["serve", "link"]).exits(6);
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing was written there");
+}
+
 #[test]
 fn one_login_is_for_all_and_is_named_where_it_acted() {
     let guarded = || {
@@ -284,8 +324,11 @@ fn one_login_is_for_all_and_is_named_where_it_acted() {
     let other = pages.view("/w/shop/audit?kind=goal_paused");
     assert_eq!(other["page"]["records"], json!([]), "nothing happened there: {other}");
     // The logins are in the state of the first, and a link is made in the folder of any.
-    assert_eq!(shop.read(".wf/logins.json").matches("\"access\":\"start\"").count(), 1);
-    assert!(!lab.read(".wf/logins.json").contains("\"access\""));
+    assert_eq!(logins_in(shop).matches("\"access\":\"start\"").count(), 1);
+    for alone in [shop, lab] {
+        assert!(!alone.read(".wf/logins.json").contains("\"access\""), "a login to one is another one");
+    }
+    assert_eq!(logins_in(lab), "");
     let link = lab.wf(&["serve", "link", "--may", "look", "--for", "eve"]).exits(0).out;
     let mut looker = pages_of(pages);
     looker.log_in(&link.trim()[pages.origin().len()..]);
@@ -380,6 +423,9 @@ fn workspaces_that_cannot_be_told_apart_are_refused() {
         serve(&args).exits(2).says(why);
     };
     refused(&[&here, "."], "is named twice");
+    refused(&["x="], "names no folder");
+    sandbox.file("inner/wf.yaml", "");
+    refused(&[&here, "inner"], "lies in");
     refused(&[&format!("x={here}"), &format!("x={there}")], "two workspaces are named `x`");
     refused(&[&format!("a/b={here}"), &there], "`a/b` is no name of a workspace");
     serve(&["--state", "s", "--workspace", &here])

@@ -87,7 +87,7 @@ pub use runs::{
 pub use specs::{collect, load, plans};
 pub use state::{
     audit_log, backup, call_findings, doctor, logs,
-    private_file::{LockedPrivateFile, PrivateFile, PrivateFileVersion},
+    private_file::{LockedPrivateFile, PrivateFile, PrivateFileLock, PrivateFileVersion},
     queue,
     reader::StateReader,
     repair, restore, upgrade,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration}
 
 use serde::{Deserialize, Serialize};
 
-use wf_app::ActLogin;
+use wf_app::{ActLogin, PrivateFile};
 use wf_base::{digest::Sha256Digest, time::Moment, untrusted::untrusted};
 
 /// The time without a request after which a login ends.
@@ -66,9 +66,25 @@ pub(crate) struct ServedSite {
     /// The beginning of the addresses of this workspace there; empty if it is the only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base: String,
-    /// The state folder with its logins, if that is the one of another workspace.
+    /// The place of its logins, if it is one of several workspaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub login_state: Option<PathBuf>,
+    pub logins: Option<SharedLogins>,
+}
+
+/// The place of the logins to several workspaces.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct SharedLogins {
+    /// The state folder with them, which is that of one of the workspaces.
+    pub state: PathBuf,
+    /// The digest of all of the workspaces: who was let in to some of them is not let in to others.
+    pub workspaces: Sha256Digest,
+}
+
+impl SharedLogins {
+    /// Returns their file.
+    pub fn file(&self) -> PrivateFile {
+        PrivateFile::in_state(&self.state, &format!("logins-{}.json", self.workspaces.short()))
+    }
 }
 
 impl ServedSite {

@@ -1,4 +1,4 @@
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -12,14 +12,14 @@ use tokio::{
 };
 
 use crate::{
-    login_table::{LoginAccess, MAX_TIME, ServedSite},
+    login_table::{LoginAccess, MAX_TIME, ServedSite, SharedLogins},
     logins::{LOGIN_FILE, LinkError, Logins},
     own_name::find_own_name,
     site::{Site, SiteOptions},
     workspaces::{NamedWorkspace, ServedWorkspace},
 };
 use wf_app::{Caller as _, Host, PrivateFile, keys::default_key_name, plan_start::remove_left_starts};
-use wf_base::time::Moment;
+use wf_base::{digest::Sha256Digest, time::Moment};
 
 /// The most connections at once; more wait.
 const MAX_CONNECTIONS: usize = 512;
@@ -91,8 +91,14 @@ fn find_served(host: &Host) -> Option<(ServedSite, PrivateFile)> {
     let own_file = PrivateFile::new(&host.workspace(), LOGIN_FILE);
     let sites = Logins::new(None, Some(own_file.clone())).sites();
     let site = sites.into_iter().find(is_served)?;
-    let file = site.login_state.as_ref().map(|state| PrivateFile::in_state(state, LOGIN_FILE));
-    Some((site, file.unwrap_or(own_file)))
+    let Some(shared) = &site.logins else {
+        return Some((site, own_file));
+    };
+    let file = shared.file();
+    // What a folder says of another one counts if that says the same: the folder may come from elsewhere.
+    let is_same = |known: &ServedSite| known.origin == site.origin && known.listen == site.listen;
+    let is_confirmed = Logins::new(None, Some(file.clone())).sites().iter().any(is_same);
+    is_confirmed.then_some((site, file))
 }
 
 /// Returns the address of the page of a link.
@@ -128,15 +134,25 @@ impl WebServer {
         let digest = first.caller.host().workspace().digest();
         let own_name = if address.may_have_own_name() { find_own_name(digest).await } else { None };
         let address = address.at(bound).with_own_name(own_name);
-        let site = Site::new(Arc::clone(&workspaces), first, SiteOptions { address, ..options });
         let is_alone = workspaces.len() == 1;
+        let shared = (!is_alone).then(|| shared_logins(&workspaces, first));
+        let login_file = match &shared {
+            Some(shared) => shared.file(),
+            None => PrivateFile::new(&first.caller.host().workspace(), LOGIN_FILE),
+        };
+        let options = SiteOptions { address, ..options };
+        let site = Site::new(Arc::clone(&workspaces), first, login_file, options);
         let sites = workspaces
             .iter()
             .enumerate()
             .map(|(at, workspace)| if at == opened { site.clone() } else { site.beside(workspace) });
         let sites: Vec<Site> = sites.collect();
         for one in &sites {
-            note_site(one, &site);
+            note_site(one, shared.as_ref());
+        }
+        if shared.is_some() {
+            let (origin, listen) = (site.address.origin(), site.address.listen);
+            site.logins.add_site(ServedSite { origin, listen, base: String::new(), logins: None });
         }
         let router = if is_alone {
             site.clone().router()
@@ -175,8 +191,16 @@ impl WebServer {
     }
 }
 
-/// Notes a site where commands in its workspace look for it; `keeper` is the one with the logins.
-fn note_site(site: &Site, keeper: &Site) {
+/// Returns the place of the logins to several workspaces, in the state of one of them.
+fn shared_logins(workspaces: &[ServedWorkspace], keeper: &ServedWorkspace) -> SharedLogins {
+    let digests = workspaces.iter().map(|one| one.caller.host().workspace().digest());
+    let digests: BTreeSet<Sha256Digest> = digests.collect();
+    let workspaces = Sha256Digest::of_parts(digests.iter().map(|digest| digest.bytes().as_slice()));
+    SharedLogins { state: keeper.caller.host().workspace().state, workspaces }
+}
+
+/// Notes a site where commands in its workspace look for it.
+fn note_site(site: &Site, shared: Option<&SharedLogins>) {
     if site.check_folder().is_err() {
         return;
     }
@@ -184,10 +208,8 @@ fn note_site(site: &Site, keeper: &Site) {
     // A start with them is not under way any more: they hold back nothing, and are removed by the next start at the latest.
     let _ = remove_left_starts(site.host());
     let (origin, listen) = (site.address.origin(), site.address.listen);
-    let keeper_state = keeper.host().workspace().state;
-    let login_state = (keeper_state != workspace.state).then_some(keeper_state);
     let file = PrivateFile::new(&workspace, LOGIN_FILE);
-    let served = ServedSite { origin, listen, base: site.page(""), login_state };
+    let served = ServedSite { origin, listen, base: site.page(""), logins: shared.cloned() };
     Logins::new(None, Some(file)).add_site(served);
 }
 

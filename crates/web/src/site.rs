@@ -19,7 +19,7 @@ use crate::{
     guard, limits,
     limits::RequestLimits,
     login_table::LoginAccess,
-    logins::{LOGIN_FILE, LinkError, Logins},
+    logins::{LinkError, Logins},
     own_name::cookie_name,
     pages,
     pages::metrics::CountedMetrics,
@@ -106,12 +106,11 @@ impl Site {
     pub fn new(
         workspaces: Arc<[ServedWorkspace]>,
         workspace: &ServedWorkspace,
+        login_file: PrivateFile,
         options: SiteOptions,
     ) -> Self {
         let caller = Arc::clone(&workspace.caller);
-        let place = caller.host().workspace();
-        let login_file = PrivateFile::new(&place, LOGIN_FILE);
-        let cookie = cookie_name(&options.address, place.digest()).into();
+        let cookie = cookie_name(&options.address, caller.host().workspace().digest()).into();
         Self {
             workspaces,
             name: workspace.name.as_str().into(),

@@ -53,6 +53,9 @@ pub enum WorkspaceNameError {
     Same(PathBuf),
     #[error("{0} workspaces are too many for one server: it serves at most {MAX_WORKSPACES}")]
     Many(usize),
+    /// A workspace lies in another one, whose steps could write its state, and so the logins.
+    #[error("{} lies in {}: steps of the outer workspace may write the state of the inner one", inner.display(), outer.display())]
+    Nested { inner: PathBuf, outer: PathBuf },
 }
 
 /// A folder whose workspace is served.
@@ -96,6 +99,12 @@ impl NamedWorkspace {
             if !names.insert(name.clone()) {
                 return Err(WorkspaceNameError::Duplicate(name.clone()));
             }
+        }
+        // In their order, whatever lies in a folder follows it. A folder that is gone has no state.
+        let present: Vec<&PathBuf> = places.iter().filter(|place| place.is_dir()).collect();
+        let mut pairs = present.iter().zip(present.iter().skip(1));
+        if let Some((outer, inner)) = pairs.find(|(outer, inner)| inner.starts_with(outer)) {
+            return Err(WorkspaceNameError::Nested { inner: (*inner).clone(), outer: (*outer).clone() });
         }
         let named = folders.into_iter().map(|ServedFolder { name, host }| {
             let name = name.unwrap_or_else(|| {

@@ -24,7 +24,7 @@ pub struct ApiGoal {
     pub title: Option<String>,
     /// The reason why its file is no goal.
     pub broken: Option<String>,
-    /// `holds`, `failed`, `unknown`, `waiting`, `blocked` and others; absent: it was not looked at yet.
+    /// `healthy`, `repaired`, `reported`, `failed`, `unknown`, `waiting`, `blocked` and others; absent: it was not looked at yet.
     pub health: Option<String>,
     /// The reason for its health.
     pub reason: Option<String>,

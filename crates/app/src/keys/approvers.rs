@@ -7,8 +7,8 @@ use super::{
     asked::forget_asked,
 };
 use crate::{
-    APPROVERS, Caller, CliExitCode, CommandError, approve::confirm, relative_path, specs::load::approvers,
-    watch,
+    APPROVERS, Caller, CliExitCode, CommandError, PrivateFile, PrivateFileLock, Workspace, approve::confirm,
+    relative_path, specs::load::approvers, watch,
 };
 use wf_base::source::SourceText;
 use wf_sign::ApproverKey;
@@ -27,6 +27,7 @@ pub fn revoke_key(caller: &dyn Caller, key: &ApproverKey) -> Result<KeyRevocatio
     let workspace = caller.host().workspace();
     let path = workspace.root.join(APPROVERS);
     let shown = relative_path(&path, caller.host().cwd());
+    let changed = lock(&workspace)?;
     let Some((file, source)) = approvers(caller, &workspace)? else {
         return Ok(KeyRevocation::NotListed(shown));
     };
@@ -49,6 +50,7 @@ pub fn revoke_key(caller: &dyn Caller, key: &ApproverKey) -> Result<KeyRevocatio
         fs::metadata(&path).and_then(|metadata| write_approvers(&path, &text, Some(metadata.permissions())));
     written
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
+    drop(changed);
     let (key, name) = (key.id(), record.name.as_ref().map(|name| name.value.clone()));
     let name = name.unwrap_or_default();
     watch::record_quietly(caller, WorkspaceAction::KeyRevoked { key, name });
@@ -62,40 +64,71 @@ pub fn enrol_key(
     key: &ApproverKey,
     is_confirmed: bool,
 ) -> Result<KeyEnrolment, CommandError> {
-    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
     let workspace = caller.host().workspace();
     let path = workspace.root.join(APPROVERS);
     let shown = relative_path(&path, caller.host().cwd());
-    let listed = approvers(caller, &workspace)?;
-    let existing = listed.iter().flat_map(|(file, _)| &file.approvers);
-    if existing.filter_map(|record| record.key.as_ref()).any(|key_text| key_text.value.0 == *key) {
+    if text_with(caller, &shown, name, key)?.is_none() {
         return Ok(KeyEnrolment::Before(shown));
     }
-    let mut records = listed.iter().flat_map(|(file, _)| &file.approvers);
-    if records.any(|record| record.name.as_ref().is_some_and(|listed_name| listed_name.value == name)) {
-        let error = usage(format!("{shown} has another approver named `{name}`"));
-        return Err(error.hint("choose another name: names are unique, also those of revoked keys"));
-    }
-    let source =
-        listed.map_or_else(|| SourceText::new(shown.as_str(), "policy: owner\n"), |(_, source)| source);
-    let text = with_approver(&source, name, key).ok_or_else(|| {
-        let line = format!("- {{name: {name}, key: {}}}", key.text());
-        usage(format!("the key cannot be added to {shown}"))
-            .hint(format!("add it by hand, below `approvers`: {line}"))
-    })?;
     caller.info(&format!(
         "the holder of the private key of {} can then approve in this workspace\nits words: {}\n",
         key.text(),
         key.words()
     ));
     confirm(caller, is_confirmed, &format!("Add `{name}` to {shown}?"))?;
+    let changed = lock(&workspace)?;
+    // Another process may have changed it while the person read.
+    let Some(text) = text_with(caller, &shown, name, key)? else {
+        return Ok(KeyEnrolment::Before(shown));
+    };
     let permissions = fs::metadata(&path).ok().map(|metadata| metadata.permissions());
     write_approvers(&path, &text, permissions)
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
+    drop(changed);
     forget_asked(caller, key)?;
     let (id, name) = (key.id(), name.to_owned());
     watch::record_quietly(caller, WorkspaceAction::KeyEnrolled { key: id, name });
     Ok(KeyEnrolment::Now(shown))
+}
+
+/// Returns the text of the approvers with a key added; `None`: it is listed already.
+fn text_with(
+    caller: &dyn Caller,
+    shown: &str,
+    name: &str,
+    key: &ApproverKey,
+) -> Result<Option<String>, CommandError> {
+    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
+    let listed = approvers(caller, &caller.host().workspace())?;
+    let records = || listed.iter().flat_map(|(file, _)| &file.approvers);
+    let is_key = |record: &&crate::config::ApproverRecord| {
+        record.key.as_ref().is_some_and(|key_text| key_text.value.0 == *key)
+    };
+    if let Some(record) = records().find(is_key) {
+        if record.revoked.is_none() {
+            return Ok(None);
+        }
+        return Err(usage(format!("the key was revoked in {shown}")).hint("make a new one, and enrol that"));
+    }
+    if records().any(|record| record.name.as_ref().is_some_and(|listed_name| listed_name.value == name)) {
+        let error = usage(format!("{shown} has another approver named `{name}`"));
+        return Err(error.hint("choose another name: names are unique, also those of revoked keys"));
+    }
+    let source = listed.map_or_else(|| SourceText::new(shown, "policy: owner\n"), |(_, source)| source);
+    let text = with_approver(&source, name, key).ok_or_else(|| {
+        let line = format!("- {{name: {name}, key: {}}}", key.text());
+        usage(format!("the key cannot be added to {shown}"))
+            .hint(format!("add it by hand, below `approvers`: {line}"))
+    })?;
+    Ok(Some(text))
+}
+
+/// Waits until no other process changes the approvers: a change is made of the text as it is then.
+fn lock(workspace: &Workspace) -> Result<PrivateFileLock, CommandError> {
+    PrivateFile::new(workspace, APPROVERS).hold().map_err(|error| {
+        CommandError::new(CliExitCode::State, format!("cannot change {APPROVERS}: {error}"))
+            .hint("another process may be changing it: try again")
+    })
 }
 
 /// The result of adding a key, with the file as it is shown.

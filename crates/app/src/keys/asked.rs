@@ -88,6 +88,14 @@ pub(super) fn forget_asked(caller: &dyn Caller, key: &ApproverKey) -> Result<(),
     change(caller, |keys| keys.retain(|asked| asked.key != *key))
 }
 
+/// Forgets what a login asked for: it has ended.
+pub fn forget_asked_by(caller: &dyn Caller, login: &str) -> Result<(), CommandError> {
+    if asked_keys(caller)?.iter().all(|asked| asked.login != login) {
+        return Ok(());
+    }
+    change(caller, |keys| keys.retain(|asked| asked.login != login))
+}
+
 fn file(caller: &dyn Caller) -> PrivateFile {
     PrivateFile::new(&caller.host().workspace(), FILE)
 }
@@ -111,7 +119,7 @@ fn unreadable(error: &io::Error) -> CommandError {
 /// Returns the keys of a file whose time is not over. A file that means nothing has none: nothing is lost, browsers ask again.
 fn current(text: Option<&str>, now: Moment) -> Vec<AskedKey> {
     let read: AskedKeys = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let is_current = |asked: &AskedKey| now.since(asked.at) <= TIME && !hides(&asked.name);
+    let is_current = |asked: &AskedKey| asked.at <= now && now.since(asked.at) <= TIME && !hides(&asked.name);
     read.keys.into_iter().filter(is_current).collect()
 }
 

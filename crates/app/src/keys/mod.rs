@@ -10,7 +10,7 @@ mod own;
 mod passphrase;
 
 pub use approvers::{KeyEnrolment, KeyRevocation, enrol_key, revoke_key};
-pub use asked::{AskedKey, ask_enrolment, asked_keys, find_asked, is_words};
+pub use asked::{AskedKey, ask_enrolment, asked_keys, find_asked, forget_asked_by, is_words};
 pub use own::{
     NewKey, OwnKey, author, choose_signing_key, default_key_name, generate_key, key_error, key_folder,
     open_key, own_keys, require_signing_key, store_key, unattended_signer, usable_keys,

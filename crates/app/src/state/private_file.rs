@@ -33,7 +33,13 @@ pub struct PrivateFileVersion {
 #[derive(Debug)]
 pub struct LockedPrivateFile<'f> {
     file: &'f PrivateFile,
-    _lock: File,
+    _lock: PrivateFileLock,
+}
+
+/// The lock of a private file: until it is dropped, no other process has it.
+#[derive(Debug)]
+pub struct PrivateFileLock {
+    _file: File,
 }
 
 impl PrivateFile {
@@ -67,13 +73,18 @@ impl PrivateFile {
 
     /// Waits until no other process changes the file, for a moment.
     pub fn lock(&self) -> io::Result<LockedPrivateFile<'_>> {
+        Ok(LockedPrivateFile { file: self, _lock: self.hold()? })
+    }
+
+    /// Waits for its lock, for a moment. A file elsewhere may be meant by its name.
+    pub fn hold(&self) -> io::Result<PrivateFileLock> {
         self.folder.create().map_err(io::Error::other)?;
         // The folder itself is locked by whoever changes the schema or prunes, which may take long.
         let lock = File::options().create(true).append(true).open(self.path.with_extension("lock"))?;
         // Whoever holds it for longer has stopped, and is not waited for.
         for _ in 0..LOCK_TRIES {
             if lock.try_lock().is_ok() {
-                return Ok(LockedPrivateFile { file: self, _lock: lock });
+                return Ok(PrivateFileLock { _file: lock });
             }
             std::thread::sleep(LOCK_INTERVAL);
         }

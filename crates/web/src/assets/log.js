@@ -11,6 +11,7 @@ const MOST_PIXELS = 8_000_000;
 const NEAR = 800;
 const NEWS_MILLISECONDS = 150;
 const SETTLING_MILLISECONDS = 1200;
+const ASKING_MILLISECONDS = 2000;
 const RETRY_SECONDS = 5;
 const ERRORS = "error|fail|panic|exception";
 
@@ -503,7 +504,6 @@ class LogView extends HTMLElement {
     this.add(answer.lines);
     this.seen = this.total;
     this.pane.scrollTop = this.pane.scrollHeight;
-    this.bar.hidden = this.total < 15;
   }
 
   // Hears of new lines, until the attempt ends.
@@ -568,6 +568,13 @@ document.addEventListener("news", () => {
     takeAllNews();
   }, SETTLING_MILLISECONDS);
 });
+
+// A step that writes is no news: it is asked from time to time.
+setInterval(() => {
+  if (document.visibilityState === "visible") {
+    takeAllNews();
+  }
+}, ASKING_MILLISECONDS);
 
 addEventListener("pagehide", () => { open.forEach((source) => source.close()); open.clear(); });
 addEventListener("pageshow", update);

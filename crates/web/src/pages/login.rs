@@ -16,7 +16,7 @@ use crate::{
     site::Site,
     visit::{LoginSite, Visit},
 };
-use wf_app::watch::record_login_end;
+use wf_app::{keys::forget_asked_by, watch::record_login_end};
 
 /// The page after a link, leading to the first one. A redirect would not: browsers send a cookie for this site alone
 /// only if one of its pages asks, and the link may have been on another.
@@ -170,6 +170,7 @@ pub(crate) async fn end(
     site.logins.end(&id);
     let recorded = site.change(move |caller| {
         record_login_end(caller, &id);
+        forget_asked_by(caller, &id)?;
         Ok("/me".to_owned())
     });
     respond::done(&site, recorded.await)

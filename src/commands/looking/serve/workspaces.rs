@@ -19,13 +19,16 @@ pub(super) fn open(ui: &Ui, folders: &[String]) -> Result<Vec<NamedWorkspace>, C
         let error = usage_error("--state is the state folder of one workspace, and --workspace names others");
         return Err(error.hint("leave it out: each has its own"));
     }
-    let folders = folders.iter().map(|text| served_folder(ui, text)).collect();
-    let workspaces = NamedWorkspace::of_folders(folders).map_err(|error| {
+    let folders: Result<Vec<ServedFolder>, _> = folders.iter().map(|text| served_folder(ui, text)).collect();
+    let workspaces = NamedWorkspace::of_folders(folders?).map_err(|error| {
         let hint = match &error {
             WorkspaceNameError::Invalid(_) | WorkspaceNameError::Duplicate(_) => {
                 "choose another name: --workspace NAME=FOLDER"
             }
             WorkspaceNameError::Same(_) => "leave one of them out",
+            WorkspaceNameError::Nested { .. } => {
+                "serve one of them with another server: --listen localhost:PORT"
+            }
             WorkspaceNameError::Many(_) => "serve the others with another server: --listen localhost:PORT",
         };
         usage_error(error.to_string()).hint(hint)
@@ -46,8 +49,11 @@ pub(super) fn open(ui: &Ui, folders: &[String]) -> Result<Vec<NamedWorkspace>, C
 }
 
 /// Reads `NAME=FOLDER`, or a folder.
-fn served_folder(ui: &Ui, text: &str) -> ServedFolder {
+fn served_folder(ui: &Ui, text: &str) -> Result<ServedFolder, CommandError> {
     let (name, folder) = text.split_once('=').map_or((None, text), |(name, folder)| (Some(name), folder));
+    if folder.is_empty() {
+        return Err(usage_error(format!("--workspace {text} names no folder")));
+    }
     let folder = normalize_path(&ui.host.cwd().join(folder));
-    ServedFolder { name: name.map(str::to_owned), host: ui.host.in_folder(folder) }
+    Ok(ServedFolder { name: name.map(str::to_owned), host: ui.host.in_folder(folder) })
 }

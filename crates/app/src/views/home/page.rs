@@ -131,7 +131,7 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
 
 /// True if a goal is not kept, or may not be.
 fn is_troubled(goal: &Value) -> bool {
-    let is_kept = matches!(goal["health"].as_str(), None | Some("holds" | "repaired"));
+    let is_kept = matches!(goal["health"].as_str(), None | Some("healthy" | "repaired" | "reported"));
     !is_kept || !goal["broken"].is_null() || !goal["paused"].is_null() || !goal["waits"].is_null()
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 use wf_app::{
     CliExitCode, CommandError,
-    server::{ServerClient, ServerRequest, path_part},
+    server::{ServerClient, ServerRequest, follow_output, path_part},
     usage_error,
 };
 use wf_base::{
@@ -29,9 +29,8 @@ use wf_report::{ColumnAlign, TextTable};
 /// The most lines of `--tail`: those of one answer.
 const MAX_TAIL: usize = 2_000;
 
-/// The pause before a lost connection is opened again, and the number of times in a row.
+/// The pause before a followed run is asked for new attempts.
 const PAUSE: Duration = Duration::from_secs(1);
-const MAX_LOSSES: u32 = 10;
 
 /// A run in a list.
 #[derive(Deserialize)]
@@ -207,7 +206,7 @@ pub(super) fn logs(ui: &Ui, client: &ServerClient, args: &LogsArgs) -> Result<Cl
     }))
 }
 
-/// The attempts whose output is wanted.
+/// A choice of attempts.
 #[derive(Clone, Copy)]
 struct WantedLogs<'a> {
     /// The name of a step or of an item; `None`: all.
@@ -229,7 +228,7 @@ impl WantedLogs<'_> {
         }
     }
 
-    /// True if a step is one of several that are meant: all are, or it is an item, and the name is that of its repeated step.
+    /// True if a step is one of several: all are meant, or it is an item, and its repeated step is named.
     fn means_several(self, listed: &ListedStep) -> bool {
         self.name.is_none_or(|name| listed.step.starts_with(&format!("{name}[")))
     }
@@ -257,38 +256,10 @@ fn print_log(
         return Ok(());
     }
     if args.follow {
-        return follow_log(ui, client, path, attempt);
+        return follow_output(client, path, attempt, &mut |bytes| ui.print(&String::from_utf8_lossy(bytes)));
     }
     let path = format!("{path}.txt?attempt={attempt}");
     client.download(&path, &mut |bytes| ui.print(&String::from_utf8_lossy(bytes)))
-}
-
-/// Prints the output of an attempt until it ends, also after the connection was lost: each byte once.
-fn follow_log(ui: &Ui, client: &ServerClient, path: &str, attempt: u32) -> Result<(), CommandError> {
-    let (mut offset, mut losses) = (0, 0);
-    loop {
-        let sent = client.download(
-            &format!("{path}.txt?attempt={attempt}&follow=true&offset={offset}"),
-            &mut |bytes| {
-                (offset, losses) = (offset + bytes.len(), 0);
-                ui.print(&String::from_utf8_lossy(bytes))
-            },
-        );
-        // A server that is stopped ends the answer, too.
-        let is_whole = sent.and_then(|()| {
-            let document: Value = client.document(&format!("{path}?attempt={attempt}&count=1"))?;
-            Ok(document["is_whole"] == true)
-        });
-        losses += 1;
-        match is_whole {
-            Ok(true) => return Ok(()),
-            Err(error) if error.exit != CliExitCode::State || losses >= MAX_LOSSES => return Err(error),
-            Ok(false) if losses >= MAX_LOSSES => {
-                return Err(client.is_other("it ended the output before the attempt"));
-            }
-            _ => std::thread::sleep(PAUSE),
-        }
-    }
 }
 
 /// Returns the steps of a run that have begun.

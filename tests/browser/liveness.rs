@@ -133,3 +133,34 @@ fn a_page_of_a_live_run_asks_twice_a_second_at_most() {
     sandbox.wf(&["cancel", &run]).exits(0);
     child.wait().unwrap();
 }
+
+/// A step that writes, and causes no event meanwhile.
+const SPEAKS: &str = "\
+---
+kind: plan
+id: speaks
+steps:
+  - {id: speak, run: 'for n in $(seq 200); do echo said; sleep 0.3; done'}
+---
+";
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn the_outputs_of_a_run_grow_while_nothing_else_happens() {
+    let sandbox = Sandbox::new();
+    sandbox.file("speaks.md", SPEAKS);
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(1440);
+    browser.open(&pages.another_link());
+    let mut child = sandbox.start(&["run", "speaks.md", "-q"]);
+    until("it speaks", || sandbox.wf(&["logs", "--last"]).out.contains("said"));
+    browser.open(&format!("{}/runs/{}?tab=logs", pages.origin(), last_run(&sandbox)));
+    let lines = || browser.run("return document.querySelectorAll('wf-log[data-live] .line').length").as_u64();
+    until("its lines are shown", || lines() > Some(0));
+    for _ in 0..2 {
+        let before = lines();
+        until("more lines have come", || lines() > before);
+    }
+    sandbox.wf(&["cancel", "--last"]).exits(0);
+    child.wait().unwrap();
+}

@@ -80,6 +80,28 @@ fn a_run_fails_waits_and_is_cancelled_from_another_machine() {
 }
 
 #[test]
+fn a_live_run_waits_for_people_once_nothing_in_it_works() {
+    let home = Sandbox::new();
+    let inner = "---\nkind: plan\nid: inner\nsteps:\n  - id: each\n    for_each: [ask, work]\n    uses: item.md\n    \
+                 with: {kind: '{{ item }}'}\n---\n";
+    let item = "---\nkind: plan\nid: item\nparams: {kind: {type: string}}\nsteps:\n  \
+                - {id: ask, when: \"params.kind == 'ask'\", approve: {message: 'Go on?'}}\n  \
+                - {id: work, when: \"params.kind == 'work'\", run: 'until [ -e done ]; do sleep 0.1; done'}\n---\n";
+    let outer = "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: inner.md}\n---\n";
+    home.file("outer.md", outer).file("inner.md", inner).file("item.md", item);
+    let mut run = home.start(&["run", "outer.md", "--wait", "-q"]);
+    let is_in = |state: &str| home.wf(&["runs", "--state-is", state]).out.contains("outer");
+    until("it asks", || home.wf(&["inbox"]).out.contains("ask"));
+    until("an item works", || home.wf(&["show", "--last"]).out.contains("running"));
+    assert!(is_in("running") && !is_in("waiting"), "{}", home.wf(&["show", "--last"]).out);
+    home.file("done", "");
+    until("nothing works any more", || is_in("waiting"));
+    assert!(!is_in("running"));
+    home.wf(&["cancel", "--last"]).exits(0);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+}
+
+#[test]
 fn a_request_is_answered_with_a_key_of_another_machine() {
     let home = Sandbox::new();
     // Its steps write nothing, so a login starts it.

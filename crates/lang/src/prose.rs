@@ -13,7 +13,7 @@ use wf_base::{untrusted::untrusted, yaml::FrontMatter};
 /// The longest prose that is rendered, in bytes; of a longer one, the beginning is.
 const MAX_PROSE: usize = 200_000;
 
-/// The deepest nesting of quotations, lists and emphasis. What lies deeper is shown at this depth: a browser gives up on
+/// The deepest nesting of quotations, lists and emphasis. Deeper parts are shown at this depth: a browser gives up on
 /// hundreds of elements in one another.
 const MAX_NESTING: usize = 12;
 
@@ -30,7 +30,7 @@ pub fn message_html(text: &str) -> String {
     html_of(text, ProseWriter { depth: 2, shows_hosts: true, ..ProseWriter::default() })
 }
 
-/// Returns Markdown that a run left as HTML, for a page. Each link is followed by its host.
+/// Returns Markdown from an artifact as HTML, for a page. Each link is followed by its host.
 pub fn document_html(text: &str) -> String {
     html_of(text, ProseWriter { depth: 1, shows_hosts: true, ..ProseWriter::default() })
 }
@@ -54,7 +54,7 @@ struct ProseWriter {
     links: Vec<Option<String>>,
     /// True within the head of a table.
     is_in_head: bool,
-    /// The number of open parts that may hold others of their kind.
+    /// The number of open nested parts.
     nesting: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Public keys as words that people can compare: read aloud, or side by side on two screens.
+//! Public keys as words for people to compare: read aloud, or side by side on two screens.
 //!
 //! Six words of five letters, each for 16 bits of the digest of the key, consonants and vowels in turn (Daniel S. Wilkerson,
-//! "A proposal for proquints: identifiers that are readable, spellable, and pronounceable"). Whoever wants a key with the words of
-//! another one has to try 2^96 of them.
+//! "A proposal for proquints: identifiers that are readable, spellable, and pronounceable"). To make a key with the words of
+//! another one takes 2^96 tries.
 
 use wf_base::digest::Sha256Digest;
 

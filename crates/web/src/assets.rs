@@ -11,7 +11,7 @@ use crate::site::Site;
 /// A file that pages load.
 #[derive(Clone, Copy)]
 pub(crate) struct Asset {
-    /// Its path in addresses, of whatever workspace.
+    /// Its path in addresses, the same for all workspaces.
     pub path: &'static str,
     pub text: &'static str,
 }

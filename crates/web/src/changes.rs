@@ -36,7 +36,7 @@ const NO_STATE: &str = "0";
 /// The time between two signs of life of a stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The logs that a page depends on: that of its workspace, or those of all workspaces of a server.
+/// The logs behind a page: one of its workspace, or those of all workspaces of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct LogWatch(Vec<watch::Receiver<String>>);
 

@@ -74,9 +74,9 @@ pub(crate) struct ServedSite {
 /// The place of the logins to several workspaces.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct SharedLogins {
-    /// The state folder with them, which is that of one of the workspaces.
+    /// The state folder with them: of one of the workspaces.
     pub state: PathBuf,
-    /// The digest of all of the workspaces: who was let in to some of them is not let in to others.
+    /// The digest of all of the workspaces: a login to some of them is none to others.
     pub workspaces: Sha256Digest,
 }
 

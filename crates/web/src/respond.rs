@@ -151,7 +151,7 @@ pub(crate) fn done(site: &Site, page: Result<String, CommandError>) -> Response 
     }
 }
 
-/// Returns a body of parts that come one by one. Whatever passes it on may ask for more behind its end.
+/// Returns a body of parts, one by one. A layer may ask for more behind its end.
 pub(crate) fn streamed<B, E>(parts: impl Stream<Item = Result<B, E>> + Send + 'static) -> Body
 where
     B: Into<Bytes> + 'static,

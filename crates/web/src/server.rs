@@ -109,7 +109,7 @@ pub(crate) fn link_address(origin: &str, key: &str) -> String {
 /// A server of the pages of workspaces.
 pub struct WebServer {
     listener: TcpListener,
-    /// The site whose state has the logins.
+    /// The site with the logins in its state.
     site: Site,
     router: Router,
 }

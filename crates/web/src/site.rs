@@ -40,10 +40,10 @@ const MAX_SEARCHES: usize = 2;
 /// The longest body of a request, in bytes: an edited text in an answer, twice encoded.
 const MAX_BODY_SIZE: usize = 1024 * 1024;
 
-/// The size from which an answer is compressed, in bytes.
+/// The size of the smallest answer to compress, in bytes.
 const MIN_COMPRESSED_SIZE: u64 = 1024;
 
-/// Holds for answers that are there as a whole: what is compressed on its way comes late, or only at the end.
+/// Holds for whole answers: a stream would come late, or only at its end.
 #[derive(Clone, Copy, Debug)]
 struct WholeAnswer;
 
@@ -144,7 +144,7 @@ impl Site {
         }
     }
 
-    /// Returns the entrance to the sites of a server: what does not belong to one of its workspaces. What changes there is recorded
+    /// Returns the entrance to the sites of a server: the pages outside of its workspaces. A change there is recorded
     /// where its logins are.
     pub fn entrance(&self, sites: &[Self]) -> Self {
         let workspaces = workspace_links(&self.workspaces);
@@ -295,7 +295,7 @@ impl Site {
             .merge(self.limited(Router::new().route("/metrics", get(pages::metrics::metrics))))
     }
 
-    /// Returns what a server has for whoever is not let in yet.
+    /// Returns the pages of a server without a login.
     fn door() -> Router<Self> {
         Router::new()
             .route("/login", get(pages::login::link).post(pages::login::login))
@@ -320,12 +320,12 @@ impl Site {
         pages.layer(from_fn_with_state(self.clone(), limits::limit_pages))
     }
 
-    /// Returns the pages of a browser, whatever it looks at.
+    /// Returns the pages of a browser in all workspaces.
     fn login_pages() -> Router<Self> {
         Router::new().route("/keys", get(pages::keys::key)).route("/me", get(pages::login::own))
     }
 
-    /// Returns what a browser changes of its login, and of others.
+    /// Returns the changes of a browser to its login, and to others.
     fn login_changes() -> Router<Self> {
         Router::new()
             .route("/links", post(pages::login::add_link))

@@ -89,7 +89,7 @@ pub(crate) struct PagePlace {
 }
 
 impl PagePlace {
-    /// Writes the base into a template: a text that begins with a slash is an address, except for the files that all sites share,
+    /// Writes the base into a template: a text with a slash at its beginning is an address, except for the files of all sites,
     /// the end of an element, and what continues an address.
     fn based(&self, source: &'static str) -> Cow<'static, str> {
         if self.base.is_empty() {

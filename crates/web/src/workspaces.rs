@@ -36,7 +36,7 @@ use wf_app::{
 /// The beginning of the base of each workspace.
 const BASES: &str = "/w/";
 
-/// The most workspaces of a server: each has a thread that watches its log.
+/// The most workspaces of a server: each has a thread to watch its log.
 const MAX_WORKSPACES: usize = 32;
 
 /// The longest name of a workspace.
@@ -53,12 +53,12 @@ pub enum WorkspaceNameError {
     Same(PathBuf),
     #[error("{0} workspaces are too many for one server: it serves at most {MAX_WORKSPACES}")]
     Many(usize),
-    /// A workspace lies in another one, whose steps could write its state, and so the logins.
+    /// A workspace lies in another one: steps of that could write its state, and so the logins.
     #[error("{} lies in {}: steps of the outer workspace may write the state of the inner one", inner.display(), outer.display())]
     Nested { inner: PathBuf, outer: PathBuf },
 }
 
-/// A folder whose workspace is served.
+/// A folder with a workspace to serve.
 pub struct ServedFolder {
     /// The name of the workspace; `None`: that of its folder.
     pub name: Option<String>,
@@ -66,7 +66,7 @@ pub struct ServedFolder {
     pub host: Host,
 }
 
-/// A workspace with its name, which no other of a server has.
+/// A workspace with a name of its own in a server.
 #[derive(Clone)]
 pub struct NamedWorkspace {
     pub name: String,
@@ -74,14 +74,14 @@ pub struct NamedWorkspace {
 }
 
 impl NamedWorkspace {
-    /// Names the only workspace of a server by its folder, whatever that is called.
+    /// Names the only workspace of a server by its folder, without any rule.
     pub fn alone(host: Host) -> Self {
         let folder = folder_of(&host);
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         Self { name: name.unwrap_or_default(), host }
     }
 
-    /// Names the workspaces of some folders. A name that a folder has, and another workspace, too, gets a number.
+    /// Names the workspaces of some folders. A name of two folders gets a number.
     pub fn of_folders(folders: Vec<ServedFolder>) -> Result<Vec<Self>, WorkspaceNameError> {
         if folders.len() > MAX_WORKSPACES {
             return Err(WorkspaceNameError::Many(folders.len()));
@@ -155,7 +155,7 @@ pub(crate) struct WorkspaceLink {
     pub name: String,
     /// The address of its home.
     pub page: String,
-    /// The requests that wait there for people; 0 if they cannot be counted.
+    /// The number of open requests there; 0 if they cannot be counted.
     pub waiting: u64,
 }
 
@@ -189,7 +189,7 @@ impl ServedWorkspace {
     }
 }
 
-/// Returns links to the workspaces of a server, with what waits in each; none if there is only one.
+/// Returns links to the workspaces of a server, with the number of open requests; none if there is only one.
 pub(crate) fn workspace_links(workspaces: &[ServedWorkspace]) -> Vec<WorkspaceLink> {
     if let [_] = workspaces {
         return Vec::new();
@@ -207,7 +207,7 @@ pub(crate) fn workspace_links(workspaces: &[ServedWorkspace]) -> Vec<WorkspaceLi
     links.collect()
 }
 
-/// Returns the path below the base of a workspace, whichever that is.
+/// Returns the path below the base of any workspace.
 pub(crate) fn path_within(path: &str) -> &str {
     let below = path.strip_prefix(BASES).and_then(|rest| rest.find('/').and_then(|at| rest.get(at..)));
     below.unwrap_or(path)

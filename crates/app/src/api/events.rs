@@ -93,7 +93,7 @@ pub struct EventFeed {
     /// The only run; `None`: all.
     only_run: Option<RunId>,
     places: HashMap<RunId, RunPlace>,
-    /// True until all that was there is read, or the reader knows of a loss: only what it missed can have been removed.
+    /// True until all earlier rows are read, or the reader knows of a loss: nothing else can have been removed.
     is_behind: bool,
 }
 

@@ -71,7 +71,7 @@ impl SigningRules {
 /// The approvers of a workspace, for a run: who was enrolled or revoked while it waits counts as for anybody else.
 ///
 /// **Invariant:** while their file is being replaced, is gone or has mistakes, the ones of before count: without a file the user's
-/// own keys would, which a checkout must not bring about for a moment.
+/// own keys would, and a checkout must not bring that about for a moment.
 pub struct WorkspaceApprovers {
     host: Host,
     workspace: Workspace,

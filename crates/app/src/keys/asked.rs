@@ -1,4 +1,4 @@
-//! The public keys that browsers ask to have enrolled: each is shown as words, which a person compares with those on the browser.
+//! The public keys of browsers to be enrolled: each is shown as words, and a person compares them with those on the browser.
 //!
 //! They are in a file of the state folder, for its owner alone: the server writes it, and the command line reads it. Nothing
 //! counts by it. A key becomes one of an approver only where a person adds it.
@@ -15,18 +15,18 @@ use wf_store::feed::WorkspaceAction;
 /// The file in the state folder.
 const FILE: &str = "enrolments.json";
 
-/// The time for which a browser asks.
+/// The time until a browser must ask again.
 const TIME: Duration = Duration::from_hours(1);
 
 /// The most keys of all browsers, and of one: its key and its passkey.
 const MAX_KEYS: usize = 16;
 const MAX_KEYS_OF_LOGIN: usize = 2;
 
-/// A public key that a browser asks to have enrolled.
+/// A public key of a browser, to be enrolled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedKey {
     pub key: ApproverKey,
-    /// The id of the login that asks.
+    /// The id of the asking login.
     login: String,
     /// Its name then.
     pub name: String,
@@ -39,7 +39,7 @@ struct AskedKeys {
     keys: Vec<AskedKey>,
 }
 
-/// Notes that the login that asks wants a key to be enrolled.
+/// Notes a key to be enrolled for the asking login.
 pub fn ask_enrolment(caller: &dyn Caller, key: &str) -> Result<AskedKey, CommandError> {
     let login = caller.login().ok_or_else(|| usage_error("only a browser asks to be enrolled"))?;
     let key = ApproverKey::parse(key.trim()).map_err(|error| usage_error(error.to_string()))?;
@@ -57,13 +57,13 @@ pub fn ask_enrolment(caller: &dyn Caller, key: &str) -> Result<AskedKey, Command
     Ok(asked)
 }
 
-/// Returns the keys that browsers ask to have enrolled, the last one first.
+/// Returns the keys to be enrolled, the last one first.
 pub fn asked_keys(caller: &dyn Caller) -> Result<Vec<AskedKey>, CommandError> {
     let text = file(caller).read().map_err(|error| unreadable(&error))?;
     Ok(current(text.as_deref(), caller.host().now()))
 }
 
-/// Finds the key that is asked for with these words.
+/// Finds the key with these words among those to be enrolled.
 pub fn find_asked(caller: &dyn Caller, words: &str) -> Result<AskedKey, CommandError> {
     let mut asked = asked_keys(caller)?.into_iter();
     let words = words.trim().to_ascii_lowercase().replace(' ', "-");
@@ -75,12 +75,12 @@ pub fn find_asked(caller: &dyn Caller, words: &str) -> Result<AskedKey, CommandE
 
 /// True if a text has the form of the words of a key.
 pub fn is_words(text: &str) -> bool {
-    let words: Vec<&str> = text.split(['-', ' ']).collect();
+    let words: Vec<&str> = text.trim().split(['-', ' ']).collect();
     words.len() > 1
         && words.iter().all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
 
-/// Forgets that a key was asked for: it was enrolled.
+/// Forgets a key: it was enrolled.
 pub(super) fn forget_asked(caller: &dyn Caller, key: &ApproverKey) -> Result<(), CommandError> {
     if asked_keys(caller)?.iter().all(|asked| asked.key != *key) {
         return Ok(());
@@ -88,7 +88,7 @@ pub(super) fn forget_asked(caller: &dyn Caller, key: &ApproverKey) -> Result<(),
     change(caller, |keys| keys.retain(|asked| asked.key != *key))
 }
 
-/// Forgets what a login asked for: it has ended.
+/// Forgets the keys of a login: it has ended.
 pub fn forget_asked_by(caller: &dyn Caller, login: &str) -> Result<(), CommandError> {
     if asked_keys(caller)?.iter().all(|asked| asked.login != login) {
         return Ok(());
@@ -116,7 +116,7 @@ fn unreadable(error: &io::Error) -> CommandError {
     CommandError::new(CliExitCode::State, format!("cannot read {FILE}: {error}"))
 }
 
-/// Returns the keys of a file whose time is not over. A file that means nothing has none: nothing is lost, browsers ask again.
+/// Returns the keys of a file whose time is not over. An unreadable text has none: nothing is lost, browsers ask again.
 fn current(text: Option<&str>, now: Moment) -> Vec<AskedKey> {
     let read: AskedKeys = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let is_current = |asked: &AskedKey| asked.at <= now && now.since(asked.at) <= TIME && !hides(&asked.name);

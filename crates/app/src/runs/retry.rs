@@ -150,7 +150,7 @@ fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandE
     }
 }
 
-/// Returns what to do about a run that waits: its process, if it lives, goes on by itself.
+/// Returns the remedy for a waiting run: its process, if it lives, goes on by itself.
 fn decide_and_resume(run: &RunId, is_live: bool) -> Remedy {
     let form = RequestAnswerForm::Approval;
     let decide = Remedy::from(UserAction::AnswerRequest { run: run.clone(), step: None, form })

@@ -73,7 +73,7 @@ impl ServerAddress {
     }
 }
 
-/// Returns an address without the password that may be in it.
+/// Returns an address without a password in it.
 fn shown_address(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((before, host)) => {

@@ -183,7 +183,7 @@ impl ServerClient {
     }
 
     /// Returns the error about a server that is no such server.
-    pub fn is_other(&self, reason: &str) -> CommandError {
+    pub(super) fn is_other(&self, reason: &str) -> CommandError {
         usage_error(format!("{} does not serve a workspace of this version: {reason}", self.origin()))
     }
 }

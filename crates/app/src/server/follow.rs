@@ -1,4 +1,5 @@
-//! A run elsewhere, followed until it ends: its events come in order, each once, also after the connection was lost.
+//! A run elsewhere, or the output of an attempt, followed until it ends: events and bytes come in order, each once, also after the
+//! connection was lost.
 
 use std::time::Duration;
 
@@ -107,6 +108,39 @@ pub fn follow_run(
     }
 }
 
+/// Passes on the output of an attempt until that ends, each byte once, also after the connection was lost. `path` is that of its log.
+pub fn follow_output(
+    client: &ServerClient,
+    path: &str,
+    attempt: u32,
+    write: &mut dyn FnMut(&[u8]) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    let (mut offset, mut losses) = (0, 0);
+    loop {
+        let rest = format!("{path}.txt?attempt={attempt}&follow=true&offset={offset}");
+        let sent = client.download(&rest, &mut |bytes| {
+            (offset, losses) = (offset + bytes.len(), 0);
+            write(bytes)
+        });
+        // A server that is stopped ends the answer, too.
+        let is_whole = sent.and_then(|()| {
+            let document: Value = client.document(&format!("{path}?attempt={attempt}&count=1"))?;
+            Ok(document["is_whole"] == true)
+        });
+        losses += 1;
+        match is_whole {
+            Ok(true) => return Ok(()),
+            Err(error) if error.exit != CliExitCode::State => return Err(error),
+            Ok(false) | Err(_) if losses < MAX_LOSSES => std::thread::sleep(PAUSE),
+            Ok(false) => {
+                let message = "the server ended the output before its attempt had ended";
+                return Err(CommandError::new(CliExitCode::State, message));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Returns the outcome in an event, if it ends the run.
 fn end_of(event: &FollowedEvent, run: &RunId) -> Option<RunOutcome> {
     match &event.event.fact {
@@ -140,7 +174,7 @@ impl EventReader {
         self.bytes.extend_from_slice(part);
     }
 
-    /// Returns the bytes of what is not complete.
+    /// Returns the number of bytes of the incomplete event.
     fn size(&self) -> usize {
         self.bytes.len() + self.event.data.len()
     }

@@ -21,5 +21,5 @@ mod plan;
 pub use address::{ServerAddress, server_key};
 pub use answer::{ServerRequest, sign_answer};
 pub use client::{ServerClient, path_part};
-pub use follow::{FollowEnd, FollowedEvent, FollowedLine, follow_run};
+pub use follow::{FollowEnd, FollowedEvent, FollowedLine, follow_output, follow_run};
 pub use plan::{ServerPlan, sign_start};

@@ -56,7 +56,7 @@ impl OpenedSession {
         open.collect()
     }
 
-    /// Returns the runs that have a process.
+    /// Returns the runs with a process.
     pub fn live_runs(&self) -> Result<Vec<RunId>, CommandError> {
         let open = self.open_runs()?.into_iter();
         Ok(open.filter(|(_, is_live)| *is_live).map(|(run, _)| run).collect())

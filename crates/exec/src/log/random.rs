@@ -13,7 +13,7 @@ pub struct LogBytes {
     length: u64,
 }
 
-/// A part of the bytes of a log that came at one time, to within some hundredths of a second.
+/// A part of the bytes of a log with one time of arrival, to within some hundredths of a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogArrival {
     /// The offset of its first byte.

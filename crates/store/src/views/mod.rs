@@ -1,7 +1,7 @@
 //! The queries about runs, as reports and pages show them.
 //!
 //! `view` has the rows a caller gets, `rows` makes them of rows of tables; `runs`, `tasks`, `sources` and `leases` query them.
-//! `summary` makes what is left of a run pruned; `idle` has the times without work, `waits` says which wait for people alone. `reader_pool` keeps readers open between pages.
+//! `summary` makes what is left of a run pruned; `idle` has the times without work, `waits` finds those waiting for people alone. `reader_pool` keeps readers open between pages.
 //!
 //! **Invariant:** a query reads in one connection and changes nothing.
 //!

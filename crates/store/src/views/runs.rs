@@ -153,7 +153,7 @@ impl RunTable<&StoreReader> {
         self.complete(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
     }
 
-    /// Adds to a row what is derived from others: its idle time, and whether it waits for people.
+    /// Adds to a row its idle time, and whether it waits for people.
     fn complete(self, row: RunRow) -> Result<RunRow, StoreError> {
         with_wait(self.0, self.with_idle(row)?)
     }
@@ -223,8 +223,8 @@ impl RunTable<&StoreReader> {
         }
     }
 
-    /// Returns the latest run not nested. A check of a goal at a slot is meant only where there is no other run: with a goal that
-    /// is due each minute, it would hide what people started.
+    /// Returns the latest run not nested. A check of a goal at a slot is meant only where there is no other run: with a goal
+    /// due each minute, it would hide the runs of people.
     pub fn last(self) -> Result<RunId, FindError> {
         let sql = "SELECT id FROM runs WHERE parent IS NULL
                        AND NOT (config ->> '$.goal' IS 'look' AND ifnull(params ->> '$.slot', '') <> '')

@@ -1,7 +1,7 @@
-//! The runs that wait for people alone.
+//! The runs waiting for people alone.
 //!
-//! The process of one may live on meanwhile: with `--wait`, or where the server started it. So a list, a page or a program that
-//! asks for the runs that wait finds them by what is under way, and not by whether there is a process.
+//! The process of one may live on meanwhile: with `--wait`, or where the server started it. So a list, a page or a program
+//! finds them by the tasks at work, and not by whether there is a process.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::{
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, StepState, TaskId};
 
-/// The tasks at work that are looked at, in each run: where there are more, one of them is no nested run that waits.
+/// The most tasks at work to look at, in each run: of more, one is no waiting nested run.
 const MAX_TASKS: usize = 256;
 
 /// Adds to a run whether it waits for people alone.
@@ -26,7 +26,7 @@ pub(super) fn with_wait(reader: &StoreReader, row: RunRow) -> Result<RunRow, Sto
     Ok(RunRow { waits_for_people, ..row })
 }
 
-/// True if a task of a run, or of one nested in it, is at work. A task that waits for a lock or for its next attempt is not.
+/// True if a task of a run, or of one nested in it, is at work. A task waiting for a lock or for its next attempt is not.
 fn is_at_work(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
     let mut nested = BTreeSet::new();
     for (inner, attempt) in reader.runs().children(run)? {

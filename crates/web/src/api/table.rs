@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
     routes
 }
 
-/// The operations about the server, which has them beside those of its workspaces.
+/// The operations about the server, beside those of its workspaces.
 fn server_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::view(

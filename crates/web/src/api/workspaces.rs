@@ -1,4 +1,4 @@
-//! The operation about a server: which workspaces it has.
+//! The operation about a server: the list of its workspaces.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ struct ApiWorkspace {
     /// The reason why it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
-    /// The means against that.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }

@@ -31,21 +31,21 @@ struct KeyView {
     back: Option<String>,
     /// True if only a passkey signs for that.
     needs_passkey: bool,
-    /// The keys that browsers ask to have enrolled, the last one first.
+    /// The keys to be enrolled, the last one first.
     asked: Vec<AskedKeyRow>,
 }
 
-/// A key that a browser asks to have enrolled.
+/// A key of a browser to be enrolled.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct AskedKeyRow {
     key: String,
     words: String,
-    /// The name of the login that asks.
+    /// The name of the asking login.
     name: String,
     at: Moment,
 }
 
-/// The form with which a browser asks for its key to be enrolled.
+/// The form of a browser with its key to be enrolled.
 #[derive(Deserialize)]
 pub(crate) struct AskedKeyForm {
     key: String,
@@ -56,7 +56,7 @@ pub(crate) async fn key(visit: Visit, Query(query): Query<KeyQuery>) -> Response
     visit.show("key.html", move |caller| KeyView::read(caller, query).map(Some)).await
 }
 
-/// Notes that a browser asks for its key to be enrolled.
+/// Notes a key of a browser to be enrolled.
 pub(crate) async fn ask(site: LoginSite, Form(form): Form<AskedKeyForm>) -> Response {
     let asked = site.change(move |caller| ask_enrolment(caller, &form.key).map(|_| "/keys".to_owned()));
     respond::done(&site, asked.await)

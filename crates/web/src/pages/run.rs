@@ -38,12 +38,12 @@ pub(crate) struct TabQuery {
     page: usize,
     /// The unfolded group of steps in the picture of a large plan.
     open: Option<usize>,
-    /// The part of the time that the timeline shows, in seconds of the run; empty: all of it. Of the output, the first line.
+    /// The part of the time in the timeline, in seconds of the run; empty: all of it. Of the output, the first line.
     #[serde(default)]
     from: String,
     #[serde(default)]
     to: String,
-    /// The only step whose output is shown; empty: all.
+    /// The only step with shown output; empty: all.
     #[serde(default)]
     step: String,
     /// The word for the times before its lines.

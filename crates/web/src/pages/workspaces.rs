@@ -1,4 +1,4 @@
-//! The pages of a server with several workspaces: all of them side by side, and what is not one of them.
+//! The pages of a server with several workspaces: all of them side by side, and addresses of none of them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,7 +23,7 @@ struct WorkspacesView {
     workspaces: Vec<WorkspaceGroup>,
 }
 
-/// A workspace with what waits, what is wrong and what runs in it.
+/// A workspace with its requests, its troubles and its live runs.
 #[derive(Serialize)]
 struct WorkspaceGroup {
     name: String,
@@ -35,7 +35,7 @@ struct WorkspaceGroup {
     /// Its home, for a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     home: Option<HomeView>,
-    /// The part of its home that is shown here, as HTML, whose links lead into it.
+    /// The part of its home for this page, as HTML; its links lead into it.
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
 }
@@ -75,14 +75,14 @@ pub(crate) fn problem(workspace: &ServedWorkspace, error: &CommandError) -> Refu
     RefusalReason::of_text(&untrusted::plain(&workspace.caller.failure_text(error)))
 }
 
-/// Renders what waits, what is wrong and what runs in a workspace, with its own templates.
+/// Renders the requests, the troubles and the live runs of a workspace, with its own templates.
 fn part(workspace: &ServedWorkspace, home: &HomeView) -> Result<String, CommandError> {
     let values = context! { view => Value::from(Serde(home)) };
     let html = workspace.templates.html("workspace.html", values);
     html.map_err(|error| CommandError::new(CliExitCode::Bug, format!("a part cannot be made: {error}")))
 }
 
-/// The address of something in a workspace that is none of this server.
+/// An address in an unknown workspace.
 pub(crate) async fn unknown(visit: Visit, Path(parts): Path<BTreeMap<String, String>>) -> Response {
     let rest = parts.get("rest").map_or("", String::as_str);
     let name = rest.split('/').next().unwrap_or_default();

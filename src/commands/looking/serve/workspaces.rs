@@ -1,4 +1,4 @@
-//! The workspaces that a command line names, each in its folder.
+//! The workspaces of a command line, each in its folder.
 
 use crate::Ui;
 use wf_app::{

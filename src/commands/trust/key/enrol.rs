@@ -26,8 +26,8 @@ pub struct KeyEnrolArgs {
     /// Name of the approver
     #[arg(value_name = "NAME")]
     name: String,
-    /// Public key: 64 hexadecimal digits, the passkey that a browser shows, or the words of a key
-    /// that a browser asks to have enrolled
+    /// Public key: 64 hexadecimal digits, a passkey as the browser shows it, or the words of a key
+    /// of a browser asking to be enrolled
     #[arg(value_name = "KEY")]
     key: Option<String>,
     /// Skip the confirmation
@@ -51,7 +51,7 @@ pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
     Ok(CliExitCode::Ok)
 }
 
-/// Lets the person choose among the keys that browsers ask for, by the words that the browser shows.
+/// Lets the person choose among the keys to be enrolled, by the words on the browser.
 fn choose(ui: &Ui) -> Result<ApproverKey, CommandError> {
     let asked = asked_keys(ui)?;
     if asked.is_empty() {

@@ -12,8 +12,8 @@ use crate::{
         state_reader,
     },
 };
-use wf_base::{name::PlanId, time::Moment};
-use wf_core::machine::RunOutcome;
+use wf_base::{keyword::Keyword as _, name::PlanId, time::Moment};
+use wf_core::{goal::ReconciliationHealth, machine::RunOutcome};
 use wf_report::{
     draw::{StripColumn, day_strip},
     record::RunLifecycle,
@@ -131,7 +131,8 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
 
 /// True if a goal is not kept, or may not be.
 fn is_troubled(goal: &Value) -> bool {
-    let is_kept = matches!(goal["health"].as_str(), None | Some("healthy" | "repaired" | "reported"));
+    let health = goal["health"].as_str().map(ReconciliationHealth::from_word);
+    let is_kept = health.is_none_or(|health| health.is_some_and(ReconciliationHealth::is_good));
     !is_kept || !goal["broken"].is_null() || !goal["paused"].is_null() || !goal["waits"].is_null()
 }
 
@@ -214,4 +215,23 @@ fn upcoming_goals(goals: &[GoalListing]) -> Vec<UpcomingGoal> {
     upcoming.sort_by(|one, other| one.at.cmp(&other.at).then_with(|| one.id.cmp(&other.id)));
     upcoming.truncate(MAX_ROWS);
     upcoming
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::is_troubled;
+
+    #[test]
+    fn a_goal_is_in_trouble_unless_it_ended_well() {
+        let health = |word: Option<&str>| is_troubled(&json!({"health": word}));
+        for word in [None, Some("healthy"), Some("repaired"), Some("reported")] {
+            assert!(!health(word), "{word:?}");
+        }
+        for word in ["failed", "waiting", "unknown", "cancelled", "a word of a later version"] {
+            assert!(health(Some(word)), "{word}");
+        }
+        assert!(is_troubled(&json!({"health": "healthy", "paused": {"reason": "rain"}})));
+    }
 }

@@ -40,7 +40,7 @@ pub struct LogLine {
     pub parts: Vec<LinePart>,
     /// The number of bytes at its end that are not shown.
     pub omitted: u64,
-    /// The time at which it came; `None`: that is not recorded, or not yet.
+    /// The time at which it came; `None`: it is not recorded, or not yet.
     pub at: Option<Moment>,
 }
 
@@ -139,7 +139,7 @@ impl LogOutput {
         Ok(Self { started, ..output })
     }
 
-    /// Opens the output of an attempt that is known, among the logs of its run.
+    /// Opens the output of a known attempt, among the logs of its run.
     pub(super) fn of_attempt(
         run: &RunId,
         attempt: Attempt,
@@ -220,7 +220,7 @@ impl LogOutput {
         Ok(lines)
     }
 
-    /// Adds the time at which each of some lines came, by the offsets of their first bytes.
+    /// Adds their times to some lines, by the offsets of their first bytes.
     fn add_times(&self, lines: &mut [LogLine], starts: &[u64]) -> io::Result<()> {
         let (Some(first), Some(last)) = (starts.first(), starts.last()) else {
             return Ok(());

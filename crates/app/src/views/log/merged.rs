@@ -1,4 +1,4 @@
-//! The output of all attempts of a run as one, line by line in the order in which it came.
+//! The output of all attempts of a run as one, line by line in the order of arrival.
 //!
 //! The times of lines are those of the index of each log, to within some hundredths of a second; lines of one attempt keep their order
 //! whatever a clock did. While a run goes on, the lines of the last second are not there yet: those that come before them may still
@@ -17,7 +17,7 @@ use super::{LineHit, LogHits, LogLine, LogOutput};
 use crate::CommandError;
 use wf_base::time::Moment;
 
-/// The time after which all lines that came before a moment are in their logs.
+/// The time until all lines from before a moment are in their logs.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
 
 /// The most hits of one answer.
@@ -26,7 +26,7 @@ const MAX_HITS: usize = 500;
 /// The number of bytes read at once.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Lines of one log that follow each other.
+/// Successive lines of one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineStretch {
     at: Moment,
@@ -60,7 +60,7 @@ pub(super) struct LineOfLog {
 pub struct RunLogLine {
     #[serde(flatten)]
     pub line: LogLine,
-    /// The task that wrote it, as it is shown to people.
+    /// The task of it, as it is shown to people.
     pub task: String,
     /// The task, as an address names it.
     pub address: String,
@@ -85,7 +85,7 @@ impl RunLogLine {
 }
 
 impl MergedLogs {
-    /// Merges outputs of attempts; of a run that goes on, as far as its lines are settled at a moment.
+    /// Merges outputs of attempts; of a live run, as far as its lines are settled at a moment.
     pub fn of(logs: Vec<LogOutput>, live_at: Option<Moment>) -> io::Result<Self> {
         let mut stretches = Vec::new();
         for (place, log) in logs.iter().enumerate() {
@@ -145,7 +145,7 @@ impl MergedLogs {
         Ok(lines)
     }
 
-    /// Returns the first lines behind line `after` in which something is found, at most `count`; `search` looks through one log behind a
+    /// Returns the first lines with a hit behind line `after`, at most `count`; `search` looks through one log behind a
     /// line of it.
     pub fn search<E>(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! `feed` is for whoever follows. The others read by line: `index` knows where every 1,024th line begins, `lines` reads from there,
 //! `ansi` divides a line by its colours, and `search` looks through all of it. `merged` is the output of several attempts in the order
-//! in which it came, and `run_output` that of a run. `tail` is the end of a log on the page of its step, and `page`
+//! of arrival, and `run_output` the output of a run. `tail` is the end of a log on the page of its step, and `page`
 //! a page with all of it.
 //!
 //! **Invariant:** memory is bounded however long a log or a line is, and no control character of a log is shown.

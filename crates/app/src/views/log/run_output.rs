@@ -22,7 +22,7 @@ use wf_core::machine::{Attempt, TaskId};
 use wf_exec::log::RunLogs;
 use wf_store::{AttemptRow, RunState};
 
-/// The most attempts whose outputs are merged, and the most bytes of these.
+/// The most attempts to merge, and the most bytes of their outputs.
 const MAX_ATTEMPTS: usize = 500;
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -35,10 +35,10 @@ const MAX_LINES: u64 = 2_000;
 /// The number of colours of steps.
 const HUES: usize = 6;
 
-/// The most steps that are listed to choose from.
+/// The most steps to choose from.
 const MAX_LISTED_STEPS: usize = 200;
 
-/// A choice of what is shown of the output of a run.
+/// A choice of lines of the output of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOutputQuery {
     /// The only step; empty: all.
@@ -62,7 +62,7 @@ pub struct RunOutputView {
     /// The first line of the page before, and of the next one; absent: there is none.
     pub earlier: Option<u64>,
     pub later: Option<u64>,
-    /// The number of attempts that are not merged, since they are too many or their output is too long.
+    /// The number of attempts left out, since they are too many or their output is too long.
     pub left_out: usize,
 }
 
@@ -115,7 +115,7 @@ pub fn run_output_lines(
     output.lines(query.from, count).map(Some)
 }
 
-/// Searches the output of a run for lines behind one; the reason, if that took too long. `None`: there is no such run.
+/// Searches the output of a run for lines behind one; the reason, if it took too long. `None`: there is no such run.
 pub fn search_run_output(
     caller: &dyn Caller,
     run: &str,
@@ -198,7 +198,7 @@ impl<'a> RunOutput<'a> {
         Ok(RunLogLines { first, total, is_whole: self.is_whole, started: self.started, lines })
     }
 
-    /// Returns a line with the names of its task. `keys` has the keys of items that are known, by their logs.
+    /// Returns a line with the names of its task. `keys` has the known keys of items, by their logs.
     fn name_task(
         &self,
         LineOfLog { log, own, line }: LineOfLog,

@@ -98,12 +98,12 @@ pub struct LogHits {
     pub is_given_up: bool,
 }
 
-/// The time at which a search is given up.
+/// The end of the time for a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchDeadline(Moment);
 
 impl SearchDeadline {
-    /// Returns that of a search that begins now.
+    /// Returns the deadline of a search from now on.
     pub fn of(caller: &dyn Caller) -> Self {
         Self(caller.host().now().after(SEARCH_TIME))
     }

@@ -15,13 +15,13 @@ use crate::{
 use wf_base::{digest::Sha256Digest, name::RunId, units};
 use wf_lang::document_html;
 
-/// The largest file whose text is shown, in bytes.
+/// The largest file to show as text, in bytes.
 pub(super) const MAX_SHOWN_BYTES: u64 = 1 << 20;
 
-/// The largest picture that is shown, in bytes.
+/// The largest picture to show, in bytes.
 pub(super) const MAX_IMAGE_BYTES: u64 = 16 << 20;
 
-/// The number of first bytes by which a picture is known.
+/// The number of first bytes to know a picture by.
 const SIGNATURE_BYTES: u64 = 16;
 
 /// The most rows, columns and characters of a cell of a table.
@@ -36,7 +36,7 @@ pub struct FileText {
     pub digest: Sha256Digest,
     pub path: String,
     pub size: String,
-    /// True if it is a picture, which has an address of its own.
+    /// True if it is a picture: it has an address of its own.
     pub is_image: bool,
     /// Its text; absent: it is not text, or too large.
     pub text: Option<String>,
@@ -52,9 +52,9 @@ pub struct FileTable {
     /// Its first row.
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
-    /// The number of rows that are not shown.
+    /// The number of rows left out.
     pub more_rows: usize,
-    /// The number of columns that are not shown.
+    /// The number of columns left out.
     pub more_columns: usize,
 }
 
@@ -66,7 +66,7 @@ pub struct ArtifactImage {
     pub bytes: Vec<u8>,
 }
 
-/// Returns the content of an artifact of a run, by its digest; `None`: it has none with that. Of the source of a file, its text alone.
+/// Returns the content of an artifact of a run, by its digest; `None`: it has no such artifact. Of the source of a file, its text alone.
 pub fn file_text(
     reader: &StateReader,
     run: &RunId,
@@ -94,7 +94,7 @@ pub fn file_text(
     Ok(Some(FileText { run: run.clone(), digest: *digest, path, size, is_image, text, html, table }))
 }
 
-/// Returns an artifact of a run that is a picture, by its digest; `None`: it has none with that, or it is no picture.
+/// Returns a picture among the artifacts of a run, by its digest; `None`: there is none.
 pub fn artifact_image(
     reader: &StateReader,
     run: &RunId,
@@ -119,7 +119,7 @@ fn read(file: &mut impl Read, most: u64) -> Result<Vec<u8>, CommandError> {
     Ok(bytes)
 }
 
-/// Returns the media type of a picture by its first bytes. One that could have a script, as SVG can, is none.
+/// Returns the media type of a picture by its first bytes. SVG is none: it can have a script.
 fn image_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

@@ -1,4 +1,4 @@
-//! The artifacts of a run: what each is, who left it, and whether it is still as it was checked.
+//! The artifacts of a run: each with its step, and whether it is still as it was checked.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 

@@ -42,7 +42,7 @@ pub struct TimelineView {
     pub svg: Option<String>,
     /// The rows that are not drawn, in words.
     pub others: Option<String>,
-    /// The part of its time that is shown, in words; absent: all of it.
+    /// The shown part of its time, in words; absent: all of it.
     pub range: Option<String>,
     /// The number of steps without a part of that time.
     pub outside: usize,

@@ -62,7 +62,7 @@ pub struct RunSelection {
     pub page: usize,
     /// The unfolded group of steps in the picture of a large plan.
     pub open: Option<usize>,
-    /// The part of the time that the timeline shows; `None`: all of it.
+    /// The part of the time in the timeline; `None`: all of it.
     pub range: Option<TimelineRange>,
     pub output: RunOutputQuery,
 }
@@ -85,7 +85,7 @@ impl RunSelection {
 }
 
 impl RunSelection {
-    /// Chooses the part of the time that the timeline shows, by the seconds in an address; what is no part chooses all of it.
+    /// Chooses the part of the time in the timeline, by the seconds in an address; all of it if they are no part.
     pub fn show_times(&mut self, from: &str, to: &str) {
         self.range = TimelineRange::parse(from, to);
     }

@@ -10,7 +10,7 @@ use wf_base::time::Moment;
 /// The most ticks of an axis.
 const MAX_TICKS: u64 = 8;
 
-/// The most ticks that are drawn: those at both ends, too.
+/// The most ticks, with those at both ends.
 const MAX_DRAWN_TICKS: usize = 9;
 
 /// The distances between ticks, in milliseconds; longer ones are whole days.

@@ -26,7 +26,7 @@ pub struct RunTimeline {
     pub ended: Option<Moment>,
     /// The time at which it is read.
     pub now: Moment,
-    /// The part of its time that is shown; `None`: all of it.
+    /// The shown part of its time; `None`: all of it.
     pub range: Option<TimelineRange>,
     pub rows: Vec<TimelineRow>,
 }

@@ -1,13 +1,13 @@
-//! The part of the time of a run that a timeline shows, and the parts next to it: they are in addresses, as seconds of the run.
+//! The part of the time of a run in a timeline, and the parts next to it: they are in addresses, as seconds of the run.
 
 use std::time::Duration;
 
 use super::TimelineRange;
 
-/// The shortest part of the time that is shown.
+/// The shortest part of the time to show.
 const MIN_LENGTH: Duration = Duration::from_millis(20);
 
-/// The parts of the time to which a reader goes from one, each as the end of an address; `None`: there is no such part.
+/// The parts of the time next to one, each as the end of an address; `None`: there is no such part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineZoom {
     pub closer: Option<String>,
@@ -26,7 +26,7 @@ impl TimelineRange {
         (range.from < range.to).then_some(range)
     }
 
-    /// Returns the words by which it is parsed.
+    /// Returns it in the words of an address.
     fn query(self) -> String {
         let seconds = |time: Duration| {
             format!("{:.3}", time.as_secs_f64()).trim_end_matches('0').trim_end_matches('.').to_owned()

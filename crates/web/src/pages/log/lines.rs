@@ -10,10 +10,10 @@ use axum::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{respond, site::Site, visit::Visit};
+use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
 use wf_app::{
     CommandError,
-    views::{LineTimes, LogPattern, OutputQuery, log_output, output_view},
+    views::{LineTimes, LogHits, LogPattern, OutputQuery, log_output, output_view},
 };
 use wf_base::keyword::Keyword as _;
 
@@ -71,30 +71,42 @@ pub(crate) async fn search(
     Path((run, task)): Path<(String, String)>,
     Query(query): Query<LogSearchQuery>,
 ) -> Response {
-    let pattern = match LogPattern::parse(&query.q, !query.regex.is_empty()) {
+    let LogSearchQuery { attempt, q, regex, after, count } = query;
+    let search = move |caller: &PageCaller, pattern: &LogPattern| {
+        let Some(output) = log_output(caller, &run, &task, attempt)? else {
+            return Ok(None);
+        };
+        output.search(caller, pattern, after, count.unwrap_or(DEFAULT_HITS)).map(Some)
+    };
+    answer_search(&site, &q, !regex.is_empty(), search).await
+}
+
+/// Answers a search for a text, or for an expression: with its hits, or with the reason why there are none. `None`: there is
+/// nothing to search in.
+pub(super) async fn answer_search<S>(site: &Site, text: &str, is_regex: bool, search: S) -> Response
+where
+    S: FnOnce(&PageCaller, &LogPattern) -> Result<Option<Result<LogHits, String>>, CommandError>
+        + Send
+        + 'static,
+{
+    let refused = |reason: String| respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n"));
+    let pattern = match LogPattern::parse(text, is_regex) {
         Ok(pattern) => pattern,
-        Err(reason) => return respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
+        Err(reason) => return refused(reason),
     };
     let Some(place) = site.place_for_search() else {
-        return answer_busy();
+        let reason = "other searches are under way: try again in a moment\n";
+        return respond::plain(StatusCode::SERVICE_UNAVAILABLE, reason);
     };
     let read = site.read(move |caller| {
         let _place = place;
-        let Some(output) = log_output(caller, &run, &task, query.attempt)? else {
-            return Ok(None);
-        };
-        output.search(caller, &pattern, query.after, query.count.unwrap_or(DEFAULT_HITS)).map(Some)
+        search(caller, &pattern)
     });
     match read.await.map(Option::transpose) {
-        Ok(Ok(hits)) => document(&site, Ok(hits.map(|hits| hits.document()))),
-        Ok(Err(reason)) => respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
-        Err(error) => document(&site, Err(error)),
+        Ok(Ok(hits)) => document(site, Ok(hits.map(|hits| hits.document()))),
+        Ok(Err(reason)) => refused(reason),
+        Err(error) => document(site, Err(error)),
     }
-}
-
-/// Answers a search for which there is no place.
-pub(super) fn answer_busy() -> Response {
-    respond::plain(StatusCode::SERVICE_UNAVAILABLE, "other searches are under way: try again in a moment\n")
 }
 
 /// Answers with a document.
@@ -125,7 +137,7 @@ pub(crate) struct OutputPageQuery {
     jump: String,
 }
 
-/// Leads to the first line of the output of an attempt with an error; to a search that finds none, if there is none.
+/// Leads to the first line of the output of an attempt with an error; to a search without hits, if there is none.
 async fn jump_to_error(visit: &Visit, run: String, task: String, attempt: u32) -> Response {
     let (Some(place), Ok(pattern)) = (visit.site.place_for_search(), LogPattern::parse(ERRORS, true)) else {
         return respond::busy(&visit.site, "Other searches are under way.");

@@ -1,14 +1,13 @@
-//! The output of a run by line, with that of all its steps or of one, for the script of its page.
+//! The output of a run by line, of all its steps or of one, for the script of its page.
 
 use axum::{
     extract::{Path, Query, State},
-    http::StatusCode,
     response::Response,
 };
 use serde::Deserialize;
 
-use super::lines::{DEFAULT_COUNT, DEFAULT_HITS, answer_busy, document};
-use crate::{respond, site::Site};
+use super::lines::{DEFAULT_COUNT, DEFAULT_HITS, answer_search, document};
+use crate::{caller::PageCaller, site::Site};
 use wf_app::views::{LogPattern, RunOutputQuery, run_output_lines, search_run_output};
 
 /// Some lines of the output of a run, as the address has them.
@@ -47,33 +46,21 @@ pub(crate) struct RunSearchQuery {
     /// Not empty: it is an expression.
     #[serde(default)]
     regex: String,
-    /// The line behind which it is searched.
+    /// The line before the searched ones.
     #[serde(default)]
     after: u64,
     count: Option<usize>,
 }
 
-/// The lines of the output of a run in which something is found, as JSON.
+/// The lines with a hit in the output of a run, as JSON.
 pub(crate) async fn run_search(
     State(site): State<Site>,
     Path(run): Path<String>,
     Query(query): Query<RunSearchQuery>,
 ) -> Response {
     let RunSearchQuery { step, q, regex, after, count } = query;
-    let pattern = match LogPattern::parse(&q, !regex.is_empty()) {
-        Ok(pattern) => pattern,
-        Err(reason) => return respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
+    let search = move |caller: &PageCaller, pattern: &LogPattern| {
+        search_run_output(caller, &run, &step, pattern, after, count.unwrap_or(DEFAULT_HITS))
     };
-    let Some(place) = site.place_for_search() else {
-        return answer_busy();
-    };
-    let read = site.read(move |caller| {
-        let _place = place;
-        search_run_output(caller, &run, &step, &pattern, after, count.unwrap_or(DEFAULT_HITS))
-    });
-    match read.await.map(Option::transpose) {
-        Ok(Ok(hits)) => document(&site, Ok(hits.map(|hits| hits.document()))),
-        Ok(Err(reason)) => respond::plain(StatusCode::BAD_REQUEST, &format!("{reason}\n")),
-        Err(error) => document(&site, Err(error)),
-    }
+    answer_search(&site, &q, !regex.is_empty(), search).await
 }

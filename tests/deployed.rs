@@ -17,7 +17,10 @@ case "$request" in
 '{"start"'*) test ! -e unstarted || { echo '{"failed":"the server is full"}'; exit 0; }; echo '"done"' ;;
 '{"records"'*)
     after=${request##*\"after\":}; after=${after%%\}*}
-    printf '{"records":['; tail -n "+$((after + 1))" records 2>/dev/null | paste -sd, -; echo ']}' ;;
+    test ! -e busy || cat busy >> records
+    count=$(cat records 2>/dev/null | wc -l)
+    printf '{"records":{"records":['; tail -n "+$((after + 1))" records 2>/dev/null | paste -sd, -
+    echo "],\"count\":$count}}" ;;
 *) echo '"done"' ;;
 esac
 "#;
@@ -185,6 +188,18 @@ fn what_happens_there_is_recorded_once() {
     assert!(place.goal()["paused"].is_null());
     place.wf(&["audit", "verify"]).exits(0);
     place.wf(&["goal", "deploy", "lamp"]).exits(0);
+}
+
+#[test]
+fn a_goal_to_which_always_something_happens_is_recorded_as_of_the_first_look() {
+    let place = DeployedPlace::deployed();
+    place.happens("2026-11-21T09:30:00.000Z", json!({"fact": "paused", "reason": "dark"}));
+    place.happens("2026-11-21T09:30:01.000Z", json!({"fact": "resumed"}));
+    // Both again at each look.
+    std::fs::copy(place.there("records"), place.there("busy")).unwrap();
+    place.wf(&["goal", "sync", "lamp"]).exits(0).says("4 new records");
+    place.wf(&["goal", "sync", "lamp"]).exits(0).says("2 new records");
+    place.wf(&["audit", "verify"]).exits(0);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::{
     programs::{Did, signal, until},
 };
 
-/// A farm whose plan `hold` has a step that holds a lock, and notes when it does, from two workers at least.
+/// A farm whose plan `hold` has a step that holds a lock for some seconds, and as long as there is the mark `keep`; it
+/// notes when it does.
 fn farm(workers: usize, seconds: &str) -> Farm {
     let farm = Farm::new(workers);
     let marks = marks(&farm);
@@ -15,7 +16,7 @@ fn farm(workers: usize, seconds: &str) -> Farm {
     let step = format!(
         "params: {{n: {{type: integer, default: 0}}}}\nsteps:\n  - id: hold\n    concurrency: db\n    run: |\n      \
          mkdir {0}/held || echo overlap >> {0}/overlaps\n      echo $WF_PARAM_N >> {0}/all\n      \
-         sleep {seconds}\n      rmdir {0}/held",
+         sleep {seconds}\n      while [ -e {0}/keep ]; do sleep 0.1; done\n      rmdir {0}/held",
         marks.display()
     );
     farm.plan("hold", &step);
@@ -49,10 +50,15 @@ fn assert_no_overlap(farm: &Farm) {
 #[test]
 #[ignore = "needs a Temporal server: .ci/real"]
 fn two_runs_with_one_lock_never_overlap() {
-    let farm = farm(2, "1");
+    let farm = farm(2, "0");
+    let keep = marks(&farm).join("keep");
+    std::fs::write(&keep, "").unwrap();
     let first = start(&farm, 1);
     until("the first has it", || held(&farm).len() == 1);
-    let second = Did::ended(start(&farm, 2)).exits(0).says("waiting").says("hold");
+    let second = start(&farm, 2);
+    until("the second waits", || runs(&farm) == 2 && farm.count(&farm.run(), "lock_requested", None) == 1);
+    std::fs::remove_file(keep).unwrap();
+    let second = Did::ended(second).exits(0).says("waiting").says("hold");
     let first = Did::ended(first).exits(0);
     assert!(!first.all().contains("waiting"), "{}", first.all());
     assert!(second.all().contains("db"), "{}", second.all());

@@ -300,7 +300,16 @@ fn other_repair(reader: &StoreReader, goal: &Goal) -> Result<Option<RepairOutcom
                 let reason = format!("another {} is running: {}", goal.noun(), old.short());
                 Ok(Some(RepairOutcome::Waits(reason)))
             } else {
-                repair_result(reader, old).map(Some)
+                let waits = match repair_result(reader, old)? {
+                    waits @ RepairOutcome::Waits(_) => waits,
+                    // It ended since the look, and counts for its own reconciliation.
+                    _ => RepairOutcome::Waits(format!(
+                        "another {} has just ended: {}",
+                        goal.noun(),
+                        old.short()
+                    )),
+                };
+                Ok(Some(waits))
             };
         }
     }

@@ -63,7 +63,7 @@ pub use remote::{
     deployed::{deployed_goals, read_deployment},
     deployment::{
         DeployedGoal, DeployedPart, DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest,
-        StartedRun,
+        RecordBatch, StartedRun,
     },
     recall::{forget_deployment, recall_goal},
     request::run_deployed,

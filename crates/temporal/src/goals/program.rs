@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use wf_app::{
     Host, Workspace,
     config::Backend,
-    goals::{DeployedRecord, GoalAct, GoalAnswer, GoalDeployment, GoalRequest},
+    goals::{GoalAct, GoalAnswer, GoalDeployment, GoalRequest, RecordBatch},
 };
 use wf_base::{digest::Sha256Digest, failpoint};
 use wf_core::machine::LOGIC_VERSION;
@@ -145,15 +145,15 @@ impl GoalProgram<'_> {
     }
 
     /// Returns the next records of a goal, also if that is over.
-    async fn records(&self, workflow: &str, after: u64) -> Result<Vec<DeployedRecord>, GoalProgramError> {
+    async fn records(&self, workflow: &str, after: u64) -> Result<RecordBatch, GoalProgramError> {
         let Some(news) = self.news(workflow).await? else {
-            return Ok(Vec::new());
+            return Ok(RecordBatch::default());
         };
-        let mut records = Vec::new();
+        let (count, mut records) = (news.count(), Vec::new());
         for stored in records_since(&self.objects, news, after, RECORDS).await? {
             records.push(with_run(&self.objects, stored).await?);
         }
-        Ok(records)
+        Ok(RecordBatch { records, count })
     }
 
     /// Asks a goal for its records; `None`: it has not begun.

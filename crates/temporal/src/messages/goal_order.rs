@@ -116,6 +116,13 @@ pub struct GoalNews {
     pub rest: Vec<StoredRecord>,
 }
 
+impl GoalNews {
+    /// Returns the number of all records.
+    pub fn count(&self) -> u64 {
+        self.stored.count.saturating_add(self.rest.len() as u64)
+    }
+}
+
 /// An order to start a run, unless it was started, and to wait for it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunErrand {

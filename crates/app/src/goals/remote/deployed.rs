@@ -1,6 +1,9 @@
 //! The deployment of a goal as its workspace has it, and the acts of people on it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -182,6 +185,10 @@ pub(super) struct DeployedAccount<'a> {
     store: Option<Store>,
     /// The number of answers of the waiting runs, at the time they were passed on.
     pub(super) answers: BTreeMap<RunId, usize>,
+    /// The number of records on the backend at the first look.
+    pub(super) present: Option<u64>,
+    /// The reconciliations recorded with their start and, so far, without their end.
+    pub(super) under_way: BTreeSet<RunId>,
     _lock: FileLock,
 }
 
@@ -214,6 +221,8 @@ impl<'a> DeployedAccount<'a> {
             is_started,
             store,
             answers,
+            present: None,
+            under_way: BTreeSet::new(),
             _lock: hold,
         })
     }

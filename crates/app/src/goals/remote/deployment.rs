@@ -120,9 +120,17 @@ pub enum GoalAnswer {
     },
     Done,
     /// The next records, none if there are no others yet.
-    Records(Vec<DeployedRecord>),
+    Records(RecordBatch),
     /// The reason why it cannot be done.
     Failed(String),
+}
+
+/// The next records of a deployed goal.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RecordBatch {
+    pub records: Vec<DeployedRecord>,
+    /// The number of all its records there, with those that were known before.
+    pub count: u64,
 }
 
 /// A record of a deployed goal.

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::deployment::{DeployedRecord, GoalAct, GoalAnswer, GoalRequest};
+use super::deployment::{GoalAct, GoalAnswer, GoalRequest, RecordBatch};
 use crate::{
     CliExitCode, CommandError, Host, Workspace,
     config::WorkspaceConfig,
@@ -54,9 +54,9 @@ impl GoalBackend {
         self.done(&GoalRequest::Start { workflow, spec })
     }
 
-    pub(super) fn records(&self, workflow: &str, after: u64) -> Result<Vec<DeployedRecord>, CommandError> {
+    pub(super) fn records(&self, workflow: &str, after: u64) -> Result<RecordBatch, CommandError> {
         match self.ask(&GoalRequest::Records { workflow: workflow.to_owned(), after })? {
-            GoalAnswer::Records(records) => Ok(records),
+            GoalAnswer::Records(batch) => Ok(batch),
             answer => Err(self.unexpected(&answer)),
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     deployed::DeployedAccount,
-    deployment::{DeployedGoal, DeployedRecord, StartedRun},
+    deployment::{DeployedGoal, DeployedRecord, RecordBatch, StartedRun},
 };
 use crate::{
     Caller, CliExitCode, CommandError,
@@ -103,14 +103,13 @@ impl DeployedAccount<'_> {
         extent: SyncExtent,
         observe: ObserverFactory<'_>,
     ) -> Result<BatchEnd, CommandError> {
-        let records = self.backend.records(&self.deployed.workflow, self.deployed.recorded)?;
-        if records.is_empty() {
-            if extent != SyncExtent::Settled {
-                self.pass_on_answers(observe)?;
-            }
-            return Ok(BatchEnd::Nothing);
-        }
+        let RecordBatch { records, count } =
+            self.backend.records(&self.deployed.workflow, self.deployed.recorded)?;
+        self.present.get_or_insert(count);
         for (at, record) in records.iter().enumerate() {
+            if self.has_all(extent) {
+                break;
+            }
             let later = records.get(at + 1..).unwrap_or_default();
             if extent == SyncExtent::Settled && is_under_way(&record.record.fact, later) {
                 return Ok(BatchEnd::UnderWay);
@@ -123,7 +122,20 @@ impl DeployedAccount<'_> {
                 return Ok(BatchEnd::Over);
             }
         }
-        Ok(BatchEnd::More)
+        if !records.is_empty() && !self.has_all(extent) {
+            return Ok(BatchEnd::More);
+        }
+        if extent != SyncExtent::Settled {
+            self.pass_on_answers(observe)?;
+        }
+        Ok(BatchEnd::Nothing)
+    }
+
+    /// True if what had happened at the first look is recorded, with the ends of what was under way then. A goal checked
+    /// more often than its checks can be recorded would have more for ever.
+    fn has_all(&self, extent: SyncExtent) -> bool {
+        let is_present = self.present.is_some_and(|count| self.deployed.recorded >= count);
+        extent != SyncExtent::Future && is_present && self.under_way.is_empty()
     }
 
     /// Records one record; to do so again changes nothing.
@@ -138,7 +150,7 @@ impl DeployedAccount<'_> {
             GoalFact::Requested { slot } => {
                 self.store()?.slots().backfill(&goal, vec![*slot], ReconciliationCause::Person, at).wait()?;
             }
-            GoalFact::Started { slot, cause, .. } => {
+            GoalFact::Started { run, slot, cause, .. } => {
                 let claim = ReconciliationClaim::Look {
                     goal,
                     slot: Some(*slot),
@@ -146,6 +158,7 @@ impl DeployedAccount<'_> {
                     token: None,
                     by_backend: true,
                 };
+                self.under_way.insert(run.clone());
                 self.take_run(record, claim, observe)?;
             }
             GoalFact::RepairStarted { look, .. } => {
@@ -157,6 +170,7 @@ impl DeployedAccount<'_> {
                 let (run, outcome, pause) = (look.clone(), verdict.clone(), pause.clone());
                 let end = ReconciliationEnd { run, outcome, at, pause, notices: Vec::new() };
                 self.store()?.reconciliations().end(end).wait()?;
+                self.under_way.remove(look);
             }
             GoalFact::Paused { reason } => drop(self.store()?.goals().pause(&goal, reason, at).wait()?),
             GoalFact::Resumed => drop(self.store()?.goals().resume(&goal, at).wait()?),
@@ -225,7 +239,7 @@ impl DeployedAccount<'_> {
 
 /// The reason why the records of one look end.
 enum BatchEnd {
-    /// There are none.
+    /// There are none, or none that are wanted.
     Nothing,
     /// There may be more.
     More,

@@ -44,6 +44,9 @@ fn a_page_is_current_around_what_a_person_does() {
     );
     assert_eq!(kept, json!(["nine", "operate", "Runs", "page"]));
     assert!(!browser.is_shown("#outdated"), "no form has changed on the server");
+    // A script that is loaded after the news, as on a slow phone.
+    let late = "import('/page.js').then(({hearNews}) => hearNews(() => done('heard')))";
+    assert_eq!(browser.run_async(late), json!("heard"));
     assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
 }
 

@@ -1,7 +1,7 @@
 // Asks for the page again when the log has grown, and changes what differs. What a person fills in, opened, selected or scrolled
 // stays; a form that is begun and has changed on the server says so.
 /* global Idiomorph */
-import { sayLoginEnded, showTimes } from "/page.js";
+import { hearNews, sayLoginEnded, showTimes } from "/page.js";
 
 const RETRY_SECONDS = 1;
 const LOOK_SECONDS = 15;
@@ -116,9 +116,9 @@ setInterval(() => document.visibilityState === "visible" && refresh(), LOOK_SECO
 
 // A page whose output grows asks for that, too: together twice a second at most.
 let timer = null;
-document.addEventListener("news", ({ detail }) => {
-  if (detail !== known) {
-    known = detail;
+hearNews((latest) => {
+  if (latest !== known) {
+    known = latest;
     timer ??= setTimeout(() => {
       timer = null;
       refresh();

@@ -1,6 +1,6 @@
 // Shows the output of an attempt, however long: asks for the lines around those that are seen, searches on the server, and
 // follows the end while the attempt runs, unless the reader looks elsewhere.
-import { sayLoginEnded } from "/page.js";
+import { hearNews, sayLoginEnded } from "/page.js";
 
 const LINE_HEIGHT = 20;
 const PART = 300;
@@ -562,7 +562,7 @@ function takeAllNews() {
     view.due("news", () => view.takeNews());
   }
 }
-document.addEventListener("news", () => {
+hearNews(() => {
   later ??= setTimeout(() => {
     later = null;
     takeAllNews();

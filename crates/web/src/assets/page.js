@@ -1,5 +1,4 @@
-// Shows the times of a page as its reader counts them, and whether the page is current. `news` is dispatched to the document for
-// each change of the log.
+// Shows the times of a page as its reader counts them, and whether the page is current, and hears of each change of the log.
 
 const RETRY_SECONDS = 5;
 
@@ -96,6 +95,18 @@ export const at = (path) => (page.dataset.base ?? "") + path;
 let events = null;
 let lostAt = 0;
 
+// The version of the log in the latest news.
+let latest = null;
+
+// Calls a function with the version of the log at each change. A script that is loaded later hears of the latest one, too: there
+// may be no other for long.
+export function hearNews(hear) {
+  document.addEventListener("news", () => hear(latest));
+  if (latest !== null) {
+    hear(latest);
+  }
+}
+
 function pause(seconds) {
   return new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 }
@@ -122,8 +133,8 @@ export function sayLoginEnded() {
 export function announceChanges() {
   const main = document.getElementById("main");
   const headers = { "If-None-Match": `"${main.dataset.page}"` };
-  document.addEventListener("news", async ({ detail }) => {
-    if (detail === main.dataset.log) {
+  const look = async (version) => {
+    if (version === main.dataset.log) {
       return;
     }
     const answer = await fetch(location.href, { method: "HEAD", credentials: "same-origin", headers }).catch(() => null);
@@ -133,8 +144,13 @@ export function announceChanges() {
       location.reload();
     } else if (answer?.ok || answer?.status === 404) {
       document.getElementById("outdated").hidden = false;
+    } else if (answer?.status !== 304) {
+      // The server has no time for it just now, or is not reached.
+      await pause(RETRY_SECONDS);
+      look(version);
     }
-  });
+  };
+  hearNews(look);
 }
 
 function showLoss() {
@@ -158,7 +174,8 @@ function listen() {
     }
   });
   events.addEventListener("log", (event) => {
-    document.dispatchEvent(new CustomEvent("news", { detail: event.data }));
+    latest = event.data;
+    document.dispatchEvent(new Event("news"));
   });
   events.addEventListener("error", async () => {
     lostAt ||= Date.now();

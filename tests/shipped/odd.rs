@@ -3,19 +3,15 @@
 
 use super::{bench::Bench, retrospective::propose_in};
 
-const ODD: [&str; 12] = [
+const ODD: [&str; 8] = [
     "",
     "-",
-    "--",
     "--dry-run",
     "a\nb",
-    "é\u{202e}日本",
-    "$(touch hit)",
-    "`touch hit`;touch hit",
-    "*",
+    "é\u{202e}日本*",
+    "'\"\\$(touch hit)`touch hit`;touch hit",
     "../work/in",
     "/dev/null/x",
-    "'\"\\",
 ];
 
 /// Runs a script with each odd value in the place of each of its arguments.

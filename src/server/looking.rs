@@ -294,8 +294,7 @@ pub(super) fn inbox(ui: &Ui, client: &ServerClient, args: &InboxArgs) -> Result<
         };
         let ServerRequest { name, plan, top, message, .. } = request;
         let subject = format!("{name} of {plan}: {}", first_line(message));
-        let command =
-            format!("wf --server {} {verb} {} {}{rest}", client.origin(), top.short(), untrusted(name));
+        let command = format!("wf {} {verb} {} {}{rest}", client.options(), top.short(), untrusted(name));
         let plain = anstyle::Style::new();
         table.row(vec![(kind.into(), plain), (untrusted(&subject).to_string(), plain), (command, NAME)]);
     }

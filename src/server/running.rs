@@ -92,13 +92,13 @@ fn follow(
     options: FollowOptions,
 ) -> Result<CliExitCode, CommandError> {
     let short = run.short();
-    let origin = client.origin();
+    let (origin, server) = (client.origin(), client.options());
     if ui.verbosity > Verbosity::Quiet && !options.json {
         ui.print_info_line(&format!(
-            "it runs at {origin}; Ctrl-C leaves it running: wf --server {origin} cancel {short}"
+            "it runs at {origin}; Ctrl-C leaves it running: wf {server} cancel {short}"
         ));
     }
-    let tracker = RunTracker::for_run(ResumeOptions::at_server(path, origin), Duration::ZERO);
+    let tracker = RunTracker::for_run(ResumeOptions::at_server(path, server), Duration::ZERO);
     let mut printer = PlainPrinter::new(ui.out(), ui.verbosity, tracker);
     let mut show = |line: FollowedLine<'_>| {
         if options.json {
@@ -114,7 +114,7 @@ fn follow(
         FollowEnd::Ended(RunOutcome::Cancelled) => Ok(CliExitCode::Interrupted),
         FollowEnd::Ended(RunOutcome::Failed | RunOutcome::Abandoned) => Ok(CliExitCode::RunFailed),
         FollowEnd::Waiting => {
-            ui.message_line(&format!("run {short} waits for people: wf --server {origin} inbox"));
+            ui.message_line(&format!("run {short} waits for people: wf {server} inbox"));
             Ok(CliExitCode::Waiting)
         }
     }

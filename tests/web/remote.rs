@@ -70,7 +70,8 @@ fn a_run_fails_waits_and_is_cancelled_from_another_machine() {
         );
     let pages = Pages::open(&home);
     let away = Elsewhere::new(&home, &pages, "start");
-    away.wf(&["run", "fails"]).exits(1).says("exit code 3");
+    let retry = format!("wf --server {} --server-key key.json retry ", away.server);
+    away.wf(&["run", "fails"]).exits(1).says("exit code 3").says(&retry);
     let mut running =
         away.sandbox.start(&["--server", &away.server, "--server-key", "key.json", "run", "waits"]);
     until("it runs", || away.wf(&["runs", "--state-is", "running"]).out.contains("waits"));
@@ -114,7 +115,7 @@ fn a_request_is_answered_with_a_key_of_another_machine() {
     let public = away.sandbox.wf(&["key", "export", "ada", "--hex"]).exits(0).out;
     home.wf(&["key", "enrol", "ada", public.trim(), "--yes"]).exits(0);
     away.wf(&["run", "release"]).exits(5).says("waits for people");
-    away.wf(&["inbox"]).exits(0).says("agree of release").says("approve");
+    away.wf(&["inbox"]).exits(0).says("agree of release").says("--server-key key.json approve ");
     // Its process lives, and waits as the run does.
     away.wf(&["runs", "--state-is", "waiting"]).exits(0).says("release");
     assert!(!away.wf(&["runs", "--state-is", "running"]).exits(0).out.contains("release"));

@@ -105,14 +105,10 @@ fn check_price(price: &mut PriceSection, _: &MappingFields<'_, '_>, decoder: &mu
     let parts = parts.into_iter().filter_map(Option::as_ref);
     let all = [&price.input, &price.output].into_iter().chain(parts);
     for amount in all {
-        if let Err(reason) = money(amount.value) {
+        if let Err(reason) = Money::from_dollars(amount.value) {
             decoder.emit(Diagnostic::new(Code::ValueWrong, amount.span, reason.to_string()));
         }
     }
-}
-
-fn money(dollars: f64) -> Result<Money, wf_model::MoneyError> {
-    Money::parse(&format!("{dollars:e}"))
 }
 
 /// Notes roles and fallbacks without a model, and models with themselves as a fallback.
@@ -176,7 +172,7 @@ pub(super) fn table(
 }
 
 fn definition(name: &Name, model: &ModelSection) -> ModelDefinition {
-    let amount = |price: &Spanned<f64>| money(price.value).unwrap_or_default();
+    let amount = |price: &Spanned<f64>| Money::from_dollars(price.value).unwrap_or_default();
     ModelDefinition {
         name: name.clone(),
         api: model.api.value,

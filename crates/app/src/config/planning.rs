@@ -4,7 +4,7 @@ use wf_base::{
 };
 use wf_core::agent::authoring::PlanningBudget;
 use wf_lang::decode::{LowerSpec, MappingFields, SpecDecoder, record};
-use wf_model::{Money, MoneyError};
+use wf_model::Money;
 
 record! {
     /// The limits on the calls of each `wf plan`. An absent limit is unlimited.
@@ -22,13 +22,9 @@ impl PlanningSection {
     pub(super) fn budget(&self) -> PlanningBudget {
         PlanningBudget {
             max_tokens: self.max_tokens.lower(),
-            max_cost: self.max_cost_usd.lower().and_then(|cost| money(cost).ok()),
+            max_cost: self.max_cost_usd.lower().and_then(|cost| Money::from_dollars(cost).ok()),
         }
     }
-}
-
-fn money(dollars: f64) -> Result<Money, MoneyError> {
-    Money::parse(&format!("{dollars:e}"))
 }
 
 fn check_limits(section: &mut PlanningSection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
@@ -39,7 +35,7 @@ fn check_limits(section: &mut PlanningSection, _: &MappingFields<'_, '_>, decode
     if let Some(tokens) = section.max_tokens.as_ref().filter(|tokens| tokens.value == 0) {
         wrong(tokens.span, zero.into(), "remove it for no limit");
     }
-    match section.max_cost_usd.as_ref().map(|cost| (cost.span, money(cost.value))) {
+    match section.max_cost_usd.as_ref().map(|cost| (cost.span, Money::from_dollars(cost.value))) {
         Some((at, Ok(cost))) if cost.is_zero() => wrong(at, zero.into(), "remove it for no limit"),
         Some((at, Err(bad))) => wrong(at, bad.to_string(), "write an amount in dollars, such as 2.50"),
         _ => {}

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::{ServerAddress, server_key};
 use crate::{CliExitCode, CommandError, Host, usage_error};
-use wf_base::untrusted::plain;
+use wf_base::untrusted::{plain, shell_word};
 use wf_exec::{
     HostEnv,
     http::{HttpAnswer, HttpClient, HttpExchange},
@@ -24,6 +24,7 @@ const DOCUMENT_TIMEOUT: Duration = Duration::from_mins(2);
 pub struct ServerClient {
     address: ServerAddress,
     key: String,
+    options: String,
     http: HttpClient,
     runtime: Runtime,
 }
@@ -52,12 +53,21 @@ impl ServerClient {
         let proxies = if address.is_local() { HostEnv::default() } else { host.vars().into_iter().collect() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| CommandError::new(CliExitCode::State, error.to_string()))?;
-        Ok(Self { address, key, http: HttpClient::new(&proxies), runtime })
+        let mut options = format!("--server {}", address.origin());
+        if let Some(file) = key_file {
+            options += &format!(" --server-key {}", shell_word(&file.to_string_lossy()));
+        }
+        Ok(Self { address, key, options, http: HttpClient::new(&proxies), runtime })
     }
 
     /// Returns the scheme, host and port of the server.
     pub fn origin(&self) -> &str {
         self.address.origin()
+    }
+
+    /// Returns the options that name the server, and the file with the key, on a command line.
+    pub fn options(&self) -> &str {
+        &self.options
     }
 
     /// Reads a document.

@@ -57,6 +57,11 @@ impl Money {
         self.0 == 0
     }
 
+    /// Reads dollars as a document has them.
+    pub fn from_dollars(dollars: f64) -> Result<Self, MoneyError> {
+        Self::parse(&format!("{dollars:e}"))
+    }
+
     /// Reads dollars as a decimal number: `2`, `0.02`, `1e-05`. Fractions of a millionth are
     /// rounded up, so no spending is lost.
     pub fn parse(text: &str) -> Result<Self, MoneyError> {

@@ -11,7 +11,7 @@ pub struct ResumeOptions {
     is_goal: bool,
     /// True if its reviewed approval allows no further run.
     used_up: bool,
-    /// The address of the server where it ran; `None`: here.
+    /// The options that name the server where it ran; `None`: here.
     server: Option<String>,
 }
 
@@ -22,8 +22,8 @@ impl ResumeOptions {
     }
 
     /// The options after a run of a plan at a server.
-    pub fn at_server(path: &str, origin: &str) -> Self {
-        Self { path: path.to_owned(), server: Some(origin.to_owned()), ..Self::default() }
+    pub fn at_server(path: &str, options: &str) -> Self {
+        Self { path: path.to_owned(), server: Some(options.to_owned()), ..Self::default() }
     }
 
     /// Records the approval with which the run started.
@@ -39,7 +39,7 @@ impl ResumeOptions {
     pub(super) fn commands(&self, run: &RunRef) -> String {
         let short = run.id.short();
         let retry = match &self.server {
-            Some(origin) => return format!("wf --server {origin} retry {short}"),
+            Some(options) => return format!("wf {options} retry {short}"),
             None => format!("wf retry {short}"),
         };
         if self.is_goal {

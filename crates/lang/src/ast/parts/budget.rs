@@ -3,7 +3,7 @@ use wf_base::{
     diag::{Code, Diagnostic},
     source::{Span, Spanned},
 };
-use wf_model::{Money, MoneyError, RunBudget};
+use wf_model::{Money, RunBudget};
 
 /// The maximum number of tokens that can be declared.
 const MOST_TOKENS: u64 = 1_000_000_000_000_000;
@@ -59,7 +59,7 @@ fn check_budget(budget: &mut BudgetSpec, fields: &MappingFields<'_, '_>, decoder
         wrong(tokens.span, message, "remove it to have no limit");
     }
     if let Some(cost) = cost
-        && let Err(bad) = money(cost.value)
+        && let Err(bad) = Money::from_dollars(cost.value)
     {
         wrong(cost.span, bad.to_string(), "write an amount in dollars, such as 2.50");
     }
@@ -77,10 +77,6 @@ fn check_budget(budget: &mut BudgetSpec, fields: &MappingFields<'_, '_>, decoder
         let message = "the budget has no limit".into();
         wrong(fields.head(), message, "add a limit such as `max_attempts`");
     }
-}
-
-fn money(dollars: f64) -> Result<Money, MoneyError> {
-    Money::parse(&format!("{dollars:e}"))
 }
 
 impl BudgetSpec {
@@ -110,7 +106,7 @@ impl LowerSpec for BudgetSpec {
             max_rounds: self.max_rounds.lower(),
             max_wall_time_ms: self.max_wall_time_seconds.lower().map(|s| u64::from(s) * 1000),
             max_tokens: self.max_tokens.lower(),
-            max_cost: self.max_cost_usd.lower().and_then(|cost| money(cost).ok()),
+            max_cost: self.max_cost_usd.lower().and_then(|cost| Money::from_dollars(cost).ok()),
             reserve_ppm: self.reserve.lower().map_or(RunBudget::RESERVE_PPM, millionths),
             progress: self.progress.lower().unwrap_or_default(),
         }

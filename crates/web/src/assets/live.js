@@ -67,8 +67,8 @@ function morph(text) {
         outdated.hidden &&= !isBegun;
         return !isBegun;
       },
-      // What a person opened or closed.
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
+      // What a person opened or closed, or selected for a form that stands elsewhere.
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")) && !(name === "checked" && begun.has(node.form)),
     },
   });
   scrolled.forEach(([one, left, top]) => { [one.scrollLeft, one.scrollTop] = [left, top]; });

@@ -363,7 +363,21 @@ fn a_signature_made_in_one_workspace_counts_in_no_other() {
     let (shop, lab) = (signing(), signing());
     lab.file("approvers.yaml", shop.read("approvers.yaml"));
     let both = Both::open(shop, lab, &[]);
-    let Both { shop, pages, .. } = &both;
+    let Both { shop, lab, pages } = &both;
+    // The page of the keys says where a key counts, wherever it is asked.
+    let places =
+        |page: &str| pages.view(&format!("{page}?key={}", phone.public().hex()))["known"]["places"].clone();
+    for page in ["/keys", "/w/lab/keys"] {
+        assert_eq!(
+            places(page),
+            json!(["Enrolled as phone in shop.", "Enrolled as phone in lab."]),
+            "{page}"
+        );
+    }
+    lab.wf(&["key", "revoke", "phone"]).exits(0);
+    let revoked = places("/w/shop/keys");
+    assert!(revoked[1].as_str().unwrap().starts_with("Revoked in lab: it was phone's"), "{revoked}");
+    lab.file("approvers.yaml", shop.read("approvers.yaml"));
     let start = |name: &str| format!("/w/{name}/plans/burn/start");
     let form = pages.ask(&start("shop"));
     let value = |name: &str| {

@@ -165,7 +165,15 @@ fn home_has_what_every_workspace_needs() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(!page.contains("href=\"/runs") && !page.contains("action=\"/search\""), "{page}");
+    assert!(!page.contains("href=\"/runs"), "{page}");
+    // One search finds what any of them has, and leads there.
+    assert!(page.contains("action=\"/search\""), "{page}");
+    let found = pages.view("/search?q=mirror");
+    fits("search", "", &found);
+    assert_eq!(found["groups"][0]["name"], "Goals in lab", "{found}");
+    pages.shows("/search?q=mirror", &["href=\"/w/lab/goals/mirror\""]);
+    pages.shows("/search?q=write", &["Plans in shop", "href=\"/w/shop/plans/write\"", "Runs in shop"]);
+    pages.shows("/search?q=nowhere+at+all", &["Nothing is found"]);
     // Each page has the way to all others.
     let to_all = "<a href=\"/\">All workspaces</a>";
     let to_this = "<a href=\"/w/lab/\" aria-current=\"true\">lab</a> <span class=\"count\">1</span>";
@@ -198,6 +206,7 @@ fn a_workspace_that_cannot_be_opened_is_a_row_and_the_others_work() {
     let home = pages.view("/");
     fits("workspaces", "", &home);
     fits("home", "", &home["workspaces"][1]["home"]);
+    pages.shows("/search?q=x", &["Not searched, since they cannot be opened: gone, broken, newer."]);
     let listed = pages.view("/api/v1/workspaces");
     assert_eq!(listed["workspaces"][1]["api"], "/w/lab/api/v1", "{listed}");
     let page = pages.ask("/");

@@ -262,7 +262,11 @@ impl Site {
     /// Returns the pages of the workspaces of a server, each nested at its base, and those of the entrance to them.
     pub fn router_of_all(sites: Vec<Self>, entrance: Self) -> Router {
         let own = entrance
-            .limited(Self::login_pages().route("/", get(pages::workspaces::home)))
+            .limited(
+                Self::login_pages()
+                    .route("/", get(pages::workspaces::home))
+                    .route("/search", get(pages::workspaces::search)),
+            )
             .merge(Self::login_changes().layer(from_fn_with_state(entrance.clone(), limits::limit_posts)))
             .route("/events", get(pages::events))
             .route("/w", any(pages::workspaces::unknown))
@@ -380,11 +384,11 @@ impl Site {
     fn changes(&self) -> Router<Self> {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
+            .route("/runs/selected/cancel", post(pages::runs::cancel_selected))
             .route("/runs/{run}/undo", post(pages::run::undo))
             .route("/runs/{run}/cancel", post(pages::run::cancel))
             .route("/runs/{run}/resume", post(pages::run::resume))
             .route("/suggestions/{number}/dismiss", post(pages::goals::post_dismissal))
-            .route("/runs/selected/cancel", post(pages::runs::cancel_selected))
             .route("/goals/{goal}/pause", post(pages::goals::pause))
             .route("/goals/{goal}/tighten", post(pages::goals::tighten))
             .route("/goals/{goal}/resume", post(pages::goals::resume))
@@ -394,11 +398,11 @@ impl Site {
         let starts = Router::new()
             .route("/plans/{plan}/start", post(pages::plans::start))
             .route("/plans/{plan}/start/draft", post(pages::plans::draft))
+            .route("/runs/selected/retry", post(pages::runs::retry_selected))
             .route("/runs/{run}/retry", post(pages::run::retry))
             .route("/suggestions/{number}/accept", post(pages::goals::post_acceptance))
             .layer(from_fn_with_state(self.clone(), guard::require_starter));
         Router::new()
-            .route("/runs/selected/retry", post(pages::runs::retry_selected))
             .merge(operations)
             .merge(starts)
             .merge(Self::login_changes())

@@ -4,6 +4,7 @@
 mod acts;
 mod conversation;
 mod driver;
+mod list;
 mod liveness;
 mod logs;
 mod proof;
@@ -92,7 +93,12 @@ fn a_key_of_a_browser_approves_what_is_shown() {
         }
         browser.click("#go");
         until("it is refused", || browser.text("#problem").contains("signature rejected"));
+        browser.open(&format!("{}/keys", pages.origin()));
+        until("it says so", || browser.text("#key-place") == "Not enrolled here.");
         sandbox.wf(&["key", "enrol", "phone", &public, "--yes"]).exits(0);
+        browser.open(&format!("{}/keys", pages.origin()));
+        until("it says as whom", || browser.text("#key-place") == "Enrolled as phone here.");
+        assert_eq!(browser.text("#key-words").split('-').count(), 6);
         browser.open(&card);
         until("it can sign", || browser.is_shown("#answer"));
         browser.click("#answer button[value=yes]");

@@ -5,6 +5,7 @@ mod blocked;
 mod many;
 mod people;
 mod service;
+mod several;
 
 use std::{
     io::{BufRead as _, BufReader},

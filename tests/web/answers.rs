@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::{ASKS, Pages, last_run};
 use crate::support::Sandbox;
-use wf_sign::{Signer, canonical};
+use wf_sign::{ApproverKey, Signer, canonical};
 
 const CHOOSES: &str = "\
 ---
@@ -47,7 +47,10 @@ fn an_answer_counts_by_its_signature_alone() {
         let answered = pages.own_post(&answer, body);
         assert!(answered.starts_with("HTTP/1.1 409 ") && answered.contains(why), "{why}: {answered}");
     };
-    refused(&yes, "signature rejected");
+    // A key that nobody has listed is named by its words, which people have seen, with its digest beside them.
+    let key = ApproverKey::from(phone.public());
+    let unlisted = format!("signed with the key {} ({}), which is not listed", key.words(), key.id().short());
+    refused(&yes, &format!("signature rejected: {unlisted}"));
     sandbox.wf(&["key", "enrol", "phone", &phone.public().hex(), "--yes"]).exits(0);
     refused("{}\n", "error:");
     let other = pages.signed(&card, r#"{"yes": false}"#, &phone);

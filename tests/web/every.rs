@@ -12,7 +12,7 @@ use crate::{connections, remembers::PLAN as HEAL, support::Sandbox};
 
 /// The kinds of pages: a name, which is also that of its picture, its route, and an address where words in capitals stand for what
 /// the workspace has.
-const PAGES: [(&str, &str, &str); 62] = [
+const PAGES: [(&str, &str, &str); 65] = [
     ("home", "/", "/"),
     ("search", "/search", "/search?q=release"),
     ("more", "/more", "/more"),
@@ -24,6 +24,9 @@ const PAGES: [(&str, &str, &str); 62] = [
     ("me", "/me", "/me"),
     ("refused", "/login", "/login?key=0"),
     ("runs", "/runs", "/runs?checks=all"),
+    ("runs-chosen", "/runs", "/runs?state=failed&q=build&since=24h&sort=-duration"),
+    ("runs-problem", "/runs", "/runs?since=soon"),
+    ("runs-selected", "/runs/selected", "/runs/selected?act=retry&run=WAITING&run=FAILED&run=FETCH"),
     ("run", "/runs/{run}", "/runs/WAITING"),
     ("run-graph", "/runs/{run}", "/runs/WAITING?tab=graph"),
     ("run-steps", "/runs/{run}", "/runs/WAITING?tab=steps"),

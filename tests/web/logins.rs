@@ -74,9 +74,11 @@ fn the_audit_log_names_the_login_that_asked() {
     assert!(refused.starts_with("HTTP/1.1 400 ") && refused.contains("at least one character"), "{refused}");
 }
 
+/// A public key of a browser.
+const KEY: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
+
 #[test]
 fn a_browser_asks_for_its_key_to_be_enrolled_and_words_are_compared() {
-    const KEY: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
     let sandbox = Sandbox::new();
     sandbox.wf(&["key", "enrol", "phone"]).exits(2).says("no browser asks");
     let pages = Pages::open(&sandbox);
@@ -90,7 +92,20 @@ fn a_browser_asks_for_its_key_to_be_enrolled_and_words_are_compared() {
     fits("key", "", &view);
     assert_eq!(view["asked"].as_array().unwrap().len(), 1, "{view}");
     let words = view["asked"][0]["words"].as_str().unwrap();
-    pages.shows("/keys", &[words, "· a browser"]);
+    let digest = view["asked"][0]["digest"].as_str().unwrap();
+    pages.shows("/keys", &[words, digest, "· a browser"]);
+    let places = |sentence: &str| {
+        let known = pages.view(&format!("/keys?key={KEY}"))["known"].clone();
+        assert_eq!(
+            (&known["words"], &known["digest"]),
+            (&view["asked"][0]["words"], &view["asked"][0]["digest"])
+        );
+        let place = known["places"][0].as_str().unwrap();
+        assert!(place.starts_with(sentence), "{sentence}: {known}");
+        pages.shows(&format!("/keys?key={KEY}"), &[sentence]);
+    };
+    places("Not enrolled here.");
+    assert!(pages.view("/keys?key=none")["known"].is_null());
     pages.shows("/audit?kind=key_requested", &["· a browser"]);
 
     sandbox.wf(&["key", "enrol", "phone"]).exits(2).says("not a terminal");
@@ -101,10 +116,37 @@ fn a_browser_asks_for_its_key_to_be_enrolled_and_words_are_compared() {
         .says("no browser asks for a key with these");
     sandbox.wf(&["key", "enrol", "phone", words]).exits(2).says("not a terminal");
     let enrolled = sandbox.wf(&["key", "enrol", "phone", &words.replace('-', " ").to_uppercase(), "--yes"]);
-    enrolled.exits(0).says(KEY).says(words);
+    let enrolled = enrolled.exits(0).says(KEY).says(words);
+    // Whoever compares the words reads who asked, when, and what that login may do.
+    enrolled.says("· a browser (login ").says(", which may start) asked at ").says(" UTC, ").says(" ago");
+    places("Enrolled as phone here.");
     assert!(sandbox.read("approvers.yaml").contains(KEY));
     assert_eq!(pages.view("/keys")["asked"].as_array().unwrap().len(), 0);
     sandbox.wf(&["key", "enrol", "tablet", words, "--yes"]).exits(2).says("no browser asks");
+    sandbox.wf(&["key", "revoke", "phone"]).exits(0);
+    places("Revoked here: it was phone");
+    sandbox.file("approvers.yaml", "approvers: 3\n");
+    places("Unknown here");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_asked_keys_stops_nobody() {
+    let sandbox = Sandbox::new();
+    let pages = Pages::open(&sandbox);
+    for name in ["enrolments.json", "enrolments.lock"] {
+        let _ = std::fs::remove_file(sandbox.at(&format!(".wf/{name}")));
+        let path = sandbox.at(&format!(".wf/{name}"));
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        let asked = pages.own_post("/keys", &format!("key={KEY}"));
+        assert!(asked.starts_with("HTTP/1.1 ") && asked.contains("a pipe"), "{name}: {asked}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    sandbox.file(".wf/enrolments.json", " ".repeat(1024 * 1024 + 1));
+    sandbox.wf(&["key", "enrol", "phone"]).exits(6).says("is larger than");
+    // The logins are another such file: nobody is let in by a pipe, and nobody waits for it.
+    std::fs::remove_file(sandbox.at(".wf/logins.json")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &sandbox.at(".wf/logins.json"), rustix::fs::Mode::RWXU).unwrap();
+    assert!(pages.ask("/runs").starts_with("HTTP/1.1 401 "));
 }
 
 #[test]

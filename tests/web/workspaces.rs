@@ -165,7 +165,15 @@ fn home_has_what_every_workspace_needs() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(!page.contains("href=\"/runs") && !page.contains("action=\"/search\""), "{page}");
+    assert!(!page.contains("href=\"/runs"), "{page}");
+    // One search finds what any of them has, and leads there.
+    assert!(page.contains("action=\"/search\""), "{page}");
+    let found = pages.view("/search?q=mirror");
+    fits("search", "", &found);
+    assert_eq!(found["groups"][0]["name"], "Goals in lab", "{found}");
+    pages.shows("/search?q=mirror", &["href=\"/w/lab/goals/mirror\""]);
+    pages.shows("/search?q=write", &["Plans in shop", "href=\"/w/shop/plans/write\"", "Runs in shop"]);
+    pages.shows("/search?q=nowhere+at+all", &["Nothing is found"]);
     // Each page has the way to all others.
     let to_all = "<a href=\"/\">All workspaces</a>";
     let to_this = "<a href=\"/w/lab/\" aria-current=\"true\">lab</a> <span class=\"count\">1</span>";
@@ -198,6 +206,7 @@ fn a_workspace_that_cannot_be_opened_is_a_row_and_the_others_work() {
     let home = pages.view("/");
     fits("workspaces", "", &home);
     fits("home", "", &home["workspaces"][1]["home"]);
+    pages.shows("/search?q=x", &["Not searched, since they cannot be opened: gone, broken, newer."]);
     let listed = pages.view("/api/v1/workspaces");
     assert_eq!(listed["workspaces"][1]["api"], "/w/lab/api/v1", "{listed}");
     let page = pages.ask("/");
@@ -363,7 +372,21 @@ fn a_signature_made_in_one_workspace_counts_in_no_other() {
     let (shop, lab) = (signing(), signing());
     lab.file("approvers.yaml", shop.read("approvers.yaml"));
     let both = Both::open(shop, lab, &[]);
-    let Both { shop, pages, .. } = &both;
+    let Both { shop, lab, pages } = &both;
+    // The page of the keys says where a key counts, wherever it is asked.
+    let places =
+        |page: &str| pages.view(&format!("{page}?key={}", phone.public().hex()))["known"]["places"].clone();
+    for page in ["/keys", "/w/lab/keys"] {
+        assert_eq!(
+            places(page),
+            json!(["Enrolled as phone in shop.", "Enrolled as phone in lab."]),
+            "{page}"
+        );
+    }
+    lab.wf(&["key", "revoke", "phone"]).exits(0);
+    let revoked = places("/w/shop/keys");
+    assert!(revoked[1].as_str().unwrap().starts_with("Revoked in lab: it was phone's"), "{revoked}");
+    lab.file("approvers.yaml", shop.read("approvers.yaml"));
     let start = |name: &str| format!("/w/{name}/plans/burn/start");
     let form = pages.ask(&start("shop"));
     let value = |name: &str| {

@@ -25,3 +25,4 @@ pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};
 pub use key::{ApproverKey, BadKey, PublicKey, hex, unhex};
 pub use passkey::{Passkey, PasskeyAssertion};
 pub use signer::{KeyEncryptionSalt, PrivateKeyText, Signer};
+pub use words::key_words;

@@ -17,11 +17,12 @@ const VOWELS: &[u8; 4] = b"aiou";
 impl ApproverKey {
     /// Returns its words, joined by hyphens.
     pub fn words(&self) -> String {
-        words(&self.id())
+        key_words(&self.id())
     }
 }
 
-fn words(id: &Sha256Digest) -> String {
+/// Returns the words of the key with a digest, joined by hyphens.
+pub fn key_words(id: &Sha256Digest) -> String {
     let pairs = id.bytes().chunks_exact(2).take(WORDS);
     let words = pairs.map(|pair| word(pair.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte))));
     words.collect::<Vec<_>>().join("-")
@@ -36,7 +37,7 @@ fn word(bits: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{word, words};
+    use super::{key_words, word};
     use wf_base::digest::Sha256Digest;
 
     #[test]
@@ -47,9 +48,9 @@ mod tests {
 
     #[test]
     fn a_key_has_six_words_of_its_digest() {
-        let text = words(&Sha256Digest::of_bytes(b"a key"));
+        let text = key_words(&Sha256Digest::of_bytes(b"a key"));
         assert_eq!(text.split('-').count(), 6);
         assert!(text.split('-').all(|word| word.len() == 5), "{text}");
-        assert_ne!(text, words(&Sha256Digest::of_bytes(b"another key")));
+        assert_ne!(text, key_words(&Sha256Digest::of_bytes(b"another key")));
     }
 }

@@ -113,6 +113,7 @@ pub use tables::{
     opinions::{RepairFeedback, RepairRow},
     outbox::{NotificationRow, NotificationTable, UndeliveredNotification},
     reconciliations::{ReconciliationEnd, ReconciliationRow, ReconciliationTable},
+    run_choice::{ChosenRuns, RunChoice, RunListOrder, RunTrigger},
     sessions::SessionTable,
     slots::{GoalBlock, SlotBlock, SlotRow, SlotTable, SlotTally},
     suggestions::{SUGGESTION, SuggestionTable},

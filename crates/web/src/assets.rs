@@ -32,12 +32,13 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 12] = [
+pub(crate) const ASSETS: [Asset; 13] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     Asset { path: "/login.js", text: include_str!("assets/login.js") },
     Asset { path: "/page.js", text: include_str!("assets/page.js") },
     Asset { path: "/live.js", text: include_str!("assets/live.js") },
+    Asset { path: "/palette.js", text: include_str!("assets/palette.js") },
     Asset { path: "/log.js", text: include_str!("assets/log.js") },
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },
     Asset { path: "/key.js", text: include_str!("assets/key.js") },

@@ -262,7 +262,11 @@ impl Site {
     /// Returns the pages of the workspaces of a server, each nested at its base, and those of the entrance to them.
     pub fn router_of_all(sites: Vec<Self>, entrance: Self) -> Router {
         let own = entrance
-            .limited(Self::login_pages().route("/", get(pages::workspaces::home)))
+            .limited(
+                Self::login_pages()
+                    .route("/", get(pages::workspaces::home))
+                    .route("/search", get(pages::workspaces::search)),
+            )
             .merge(Self::login_changes().layer(from_fn_with_state(entrance.clone(), limits::limit_posts)))
             .route("/events", get(pages::events))
             .route("/w", any(pages::workspaces::unknown))
@@ -343,7 +347,8 @@ impl Site {
             .route("/more", get(pages::home::more))
             .route("/inbox", get(pages::inbox::requests))
             .route("/inbox/{run}/{number}", get(pages::inbox::request))
-            .route("/runs", get(pages::run::runs))
+            .route("/runs", get(pages::runs::runs))
+            .route("/runs/selected", get(pages::runs::selected))
             .route("/runs/{run}", get(pages::run::run))
             .route("/runs/{run}/log/lines", get(pages::log::run_lines))
             .route("/runs/{run}/log/search", get(pages::log::run_search))
@@ -379,6 +384,7 @@ impl Site {
     fn changes(&self) -> Router<Self> {
         let secret_size = DefaultBodyLimit::max(pages::secrets::MAX_FORM_SIZE);
         let operations = Router::new()
+            .route("/runs/selected/cancel", post(pages::runs::cancel_selected))
             .route("/runs/{run}/undo", post(pages::run::undo))
             .route("/runs/{run}/cancel", post(pages::run::cancel))
             .route("/runs/{run}/resume", post(pages::run::resume))
@@ -392,6 +398,7 @@ impl Site {
         let starts = Router::new()
             .route("/plans/{plan}/start", post(pages::plans::start))
             .route("/plans/{plan}/start/draft", post(pages::plans::draft))
+            .route("/runs/selected/retry", post(pages::runs::retry_selected))
             .route("/runs/{run}/retry", post(pages::run::retry))
             .route("/suggestions/{number}/accept", post(pages::goals::post_acceptance))
             .layer(from_fn_with_state(self.clone(), guard::require_starter));

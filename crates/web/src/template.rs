@@ -30,7 +30,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 44] = [
+pub(crate) const TEMPLATES: [(&str, &str); 45] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
@@ -45,6 +45,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 44] = [
     ("key.html", include_str!("templates/key.html")),
     ("me.html", include_str!("templates/me.html")),
     ("runs.html", include_str!("templates/runs.html")),
+    ("selected.html", include_str!("templates/selected.html")),
     ("run.html", include_str!("templates/run.html")),
     ("run_pictures.html", include_str!("templates/run/pictures.html")),
     ("run_steps.html", include_str!("templates/run/steps.html")),
@@ -351,7 +352,7 @@ fn hundredths(number: f64) -> String {
 }
 
 /// Returns a text as a part of an address: every byte that could mean something there is written as a number.
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let mut address = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

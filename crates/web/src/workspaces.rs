@@ -3,7 +3,7 @@
 //! The only workspace of a server has its addresses: `/runs`, `/api/v1/runs`. Of several, each has those below its base:
 //!
 //! ```text
-//! /             all of them (`pages::workspaces`)     /w/NAME/          the home of one
+//! /, /search    all of them (`pages::workspaces`)     /w/NAME/          the home of one
 //! /login        the door to all of them               /w/NAME/runs      its pages, as those of an only one
 //! /style.css    the scripts and the style             /w/NAME/api/v1    its interface for programs
 //! ```

@@ -4,16 +4,15 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     Ui,
-    commands::looking::serve::{SiteArgs, serve_in_background},
+    commands::looking::serve::{SiteArgs, open_workspaces, serve_in_background, workspace_words},
 };
 use wf_app::{
     CliExitCode, CommandError,
-    daemon::{self, DaemonOptions},
+    daemon::{self, DaemonOptions, DaemonWorkspace, end_with_parent, run_several},
     daemon_io::{
         health,
         systemd::{ServiceOwner, UnitFile},
     },
-    views::state_reader,
 };
 use wf_base::time::{format_duration, parse_duration};
 
@@ -36,6 +35,8 @@ Examples:
   wf daemon                            in the foreground, until Ctrl-C
   wf daemon --branch main --health 127.0.0.1:7391
   wf daemon --serve                    with the pages of `wf serve`, in one process
+  wf daemon --serve --workspace ~/shop --workspace lab=/srv/laboratory
+                                       the goals and the pages of several workspaces
   wf daemon --once                     run what is due or was missed, then exit
   wf daemon --unit user > ~/.config/systemd/user/wf.service")]
 pub struct DaemonArgs {
@@ -60,8 +61,15 @@ pub struct DaemonArgs {
     /// Serve the pages as well, as long as it runs the goals; `wf serve link` prints a link to them
     #[arg(long, conflicts_with = "once")]
     serve: bool,
+    /// Folder of a workspace, as FOLDER or NAME=FOLDER, instead of the one here; repeat it for several. Each has a
+    /// daemon of its own below this process, which waits where another one is active
+    #[arg(long = "workspace", value_name = "FOLDER", requires = "serve", conflicts_with = "health")]
+    workspaces: Vec<String>,
     #[command(flatten)]
     site: SiteArgs,
+    /// Exit when the process with this id, which started this one, ends
+    #[arg(long, value_name = "PID", hide = true)]
+    parent: Option<u32>,
     /// Print a systemd unit file and exit
     #[arg(long, value_name = "WHOSE")]
     unit: Option<UnitOwnerArg>,
@@ -93,26 +101,61 @@ pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
     if let Some(whose) = args.unit {
         return unit(ui, args, whose);
     }
-    let options = DaemonOptions {
+    if let Some(parent) = args.parent {
+        end_with_parent(parent)?;
+    }
+    // A mistake in them is said at once, not when the daemon leads.
+    let site = args.serve.then(|| args.site.options(ui)).transpose()?;
+    let served = match site {
+        Some(site) => Some((open_workspaces(ui, &args.workspaces)?, site)),
+        None => None,
+    };
+    let serve = || {
+        if let Some((workspaces, site)) = &served {
+            let origin = serve_in_background(workspaces.clone(), site.clone())?;
+            ui.print_info(&format!("the pages are at {origin}; for a link: wf serve link\n"));
+        }
+        Ok(())
+    };
+    match &served {
+        Some((workspaces, _)) if !args.workspaces.is_empty() => {
+            let workspaces = workspaces.iter().map(|workspace| DaemonWorkspace {
+                name: workspace.name.clone(),
+                host: workspace.host.clone(),
+            });
+            run_several(ui, &workspaces.collect::<Vec<_>>(), &words_of_each(ui, args), &serve)
+        }
+        _ => daemon::run(ui, options(args), &serve),
+    }
+}
+
+fn options(args: &DaemonArgs) -> DaemonOptions {
+    DaemonOptions {
         branch: args.branch.clone(),
         health: args.health,
         standby: args.standby,
         jobs: args.jobs as usize,
         drain: args.drain,
         once: args.once,
-    };
-    // A mistake in them is said at once, not when the daemon leads.
-    let site = args.serve.then(|| args.site.options(ui)).transpose()?;
-    if site.is_some() {
-        state_reader(ui)?;
     }
-    daemon::run(ui, options, &|| {
-        if let Some(site) = &site {
-            let origin = serve_in_background(ui, site.clone())?;
-            ui.print_info(&format!("the pages are at {origin}; for a link: wf serve link\n"));
-        }
-        Ok(())
-    })
+}
+
+/// Returns the words of the command line of the daemon of each workspace. Each waits until it may lead: a daemon that leads there
+/// takes nothing from the others.
+fn words_of_each(ui: &Ui, args: &DaemonArgs) -> Vec<String> {
+    let mut words: Vec<String> = ui.is_quiet().then(|| "--quiet".to_owned()).into_iter().collect();
+    words.extend(["daemon".to_owned(), "--standby".to_owned()]);
+    words.extend(own_words(args));
+    words
+}
+
+/// Returns the words of the options of a daemon that are not about pages.
+fn own_words(args: &DaemonArgs) -> Vec<String> {
+    let jobs = (args.jobs != DEFAULT_JOBS).then(|| args.jobs.to_string());
+    let drain = (args.drain != DEFAULT_DRAIN).then(|| format_duration(args.drain));
+    let options = [("--branch", args.branch.clone()), ("--jobs", jobs), ("--drain", drain)];
+    let given = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+    given.flatten().collect()
 }
 
 /// Prints a unit file for the daemon with the options of this command line.
@@ -120,23 +163,16 @@ fn unit(ui: &Ui, args: &DaemonArgs, unit_owner: UnitOwnerArg) -> Result<CliExitC
     let bad = |reason: String| CommandError::new(CliExitCode::Usage, reason);
     let program = std::env::current_exe().map_err(|error| bad(error.to_string()))?;
     let mut words = vec!["daemon".to_owned()];
-    if let Some(branch) = &args.branch {
-        words.extend(["--branch".to_owned(), branch.clone()]);
-    }
+    words.extend(own_words(args));
     if let Some(health) = &args.health {
         words.extend(["--health".to_owned(), health.to_string()]);
     }
     if args.standby {
         words.push("--standby".to_owned());
     }
-    if args.jobs != DEFAULT_JOBS {
-        words.extend(["--jobs".to_owned(), args.jobs.to_string()]);
-    }
-    if args.drain != DEFAULT_DRAIN {
-        words.extend(["--drain".to_owned(), format_duration(args.drain)]);
-    }
     if args.serve {
         words.push("--serve".to_owned());
+        words.extend(workspace_words(ui, &args.workspaces));
         words.extend(args.site.words(ui));
     }
     let owner = match unit_owner {

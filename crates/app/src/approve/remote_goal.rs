@@ -12,6 +12,7 @@ use super::{
     ParamBoundsRequest, PlanApprovalRequest, PlanReview, SigningOptions,
     accepted::{goal_content, reviewed_files},
     answers::remote::is_by_passkey,
+    signing::rejected_signature,
     workspace_settings,
 };
 use crate::{
@@ -70,10 +71,7 @@ pub fn draft_goal_signature(
 
 /// Records a signed statement about a goal, if it counts.
 pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Result<(), CommandError> {
-    let rejected = |refusal: ApprovalRefusal| {
-        let error = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
-        error.hint(refusal.remedy())
-    };
+    let rejected = |refusal: ApprovalRefusal| rejected_signature(caller, &refusal).hint(refusal.remedy());
     let token = ApprovalToken::parse(token).map_err(rejected)?;
     let signers: Vec<_> = token.signers().collect();
     let [Some(key)] = *signers else {

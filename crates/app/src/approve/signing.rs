@@ -3,7 +3,7 @@ use std::{path::PathBuf, time::Duration};
 use super::{SigningRules, confirm, owner_signer};
 use crate::{
     Caller, CliExitCode, CommandError,
-    keys::{self, OwnKey},
+    keys::{self, OwnKey, known_key},
 };
 use wf_base::time::format_duration;
 use wf_sign::{Signer, approval::ApprovalRefusal};
@@ -38,6 +38,17 @@ pub fn agree(
     };
     let folder = keys::key_folder(caller.host())?;
     keys::open_key(caller, &folder, key, options.passphrase_file.as_deref())
+}
+
+/// Returns the failure for a signature that does not count: it names a key that nobody has listed as people know it.
+pub(super) fn rejected_signature(caller: &dyn Caller, refusal: &ApprovalRefusal) -> CommandError {
+    let reason = match refusal {
+        ApprovalRefusal::Unlisted(id) => {
+            format!("signed with {}, which is not listed in approvers.yaml", known_key(caller, id))
+        }
+        _ => refusal.to_string(),
+    };
+    CommandError::new(CliExitCode::Approval, format!("signature rejected: {reason}"))
 }
 
 /// Returns the key of an approver. One without a valid signature is refused before anything is shown.

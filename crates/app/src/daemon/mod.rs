@@ -27,8 +27,10 @@ mod lines;
 mod look;
 mod reload;
 mod report;
+mod several;
 mod waits;
 
 pub use daemon::{DaemonOptions, LeadHook, run};
 pub(crate) use lead::already_led;
 pub use lines::prefix_with_goal;
+pub use several::{DaemonWorkspace, WORKSPACE_VAR, end_with_parent, run_several};

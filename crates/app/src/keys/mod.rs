@@ -6,11 +6,14 @@
 mod approvers;
 mod approvers_file;
 mod asked;
+mod known;
 mod own;
 mod passphrase;
 
 pub use approvers::{KeyEnrolment, KeyRevocation, enrol_key, revoke_key};
 pub use asked::{AskedKey, ask_enrolment, asked_keys, find_asked, forget_asked_by, is_words};
+pub(crate) use known::known_key;
+pub use known::{EnrolledKey, enrolled_key};
 pub use own::{
     NewKey, OwnKey, author, choose_signing_key, default_key_name, generate_key, key_error, key_folder,
     open_key, own_keys, require_signing_key, store_key, unattended_signer, usable_keys,
@@ -19,3 +22,4 @@ pub use passphrase::{
     KeyProtection, from_file as from_private_file, keyring_passphrase, passphrase, store_in_keyring,
     stored_passphrase,
 };
+pub use wf_sign::ApproverKey;

@@ -110,7 +110,7 @@ impl RetryDraft {
     }
 }
 
-fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandError> {
+pub(super) fn require_repeatable(reader: &StoreReader, row: &RunRow) -> Result<(), CommandError> {
     let short = row.id.short();
     if let Some((above, attempt)) = &row.parent {
         let attempt = attempt_name_from_text(reader, above, attempt)?;

@@ -3,6 +3,8 @@
 //!
 //! **Invariant:** an act is in the audit log before its process is started.
 
+pub mod several;
+
 use std::time::Duration;
 
 use super::{
@@ -11,7 +13,7 @@ use super::{
     resume::{CancelledRun, ResumableRun},
     retry::RetryDraft,
 };
-use crate::{Caller, CommandError, goals::FileLock, watch};
+use crate::{Caller, CliExitCode, CommandError, goals::FileLock, watch};
 use wf_base::{name::RunId, remedy::UserAction, untrusted::plain};
 use wf_store::{RunState, StoreReader, feed::WorkspaceAction};
 
@@ -55,6 +57,15 @@ pub fn request_resume(caller: &dyn Caller, run: &RunId) -> Result<(), CommandErr
 /// Starts a run that repeats what did not succeed in another one, with its parameters and the files as they are now.
 /// Returns its id; that of a run that does so already, if it has not ended.
 pub fn request_retry(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandError> {
+    request_retry_after(caller, run, usize::MAX)
+}
+
+/// Does the same unless the run was retried more often than a person knew: a form that is sent twice starts one run.
+pub fn request_retry_after(
+    caller: &dyn Caller,
+    run: &RunId,
+    known_repeats: usize,
+) -> Result<RunId, CommandError> {
     let host = caller.host();
     let state = host.workspace().state;
     let _lock = FileLock::lock_blocking(&state, ACTS_LOCK)?;
@@ -66,6 +77,10 @@ pub fn request_retry(caller: &dyn Caller, run: &RunId) -> Result<RunId, CommandE
         return Ok(last.clone());
     }
     let before = repeats.len();
+    if let Some(last) = repeats.last().filter(|_| before > known_repeats) {
+        let message = format!("run {} was retried meanwhile, as run {}", run.short(), last.short());
+        return Err(CommandError::new(CliExitCode::Usage, message).hint("look at that run first"));
+    }
     drop(reader);
     let draft = RetryDraft::open(caller, Some(run.as_str()))?;
     require_login_start(caller, &draft.loaded, UserAction::RetryRun(run.clone()))?;

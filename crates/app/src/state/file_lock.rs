@@ -1,11 +1,15 @@
 use std::{
     fs::{self, File, TryLockError},
+    io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
+use rustix::fs::OFlags;
+
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
-use wf_store::StoreReader;
+use wf_store::{StoreReader, open_regular, own_file};
 
 /// An exclusive lock on a file; it is released when this is dropped, and by the system when the
 /// process dies.
@@ -47,7 +51,7 @@ impl FileLock {
 
     /// True if a process has locked a file of the state folder. Nothing is created.
     pub fn is_locked(state: &Path, name: &str) -> bool {
-        let file = File::open(state.join(LOCK_DIR).join(name));
+        let file = open_regular(&state.join(LOCK_DIR).join(name));
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
@@ -86,12 +90,19 @@ fn open(state: &Path, name: &str) -> Result<(File, PathBuf), CommandError> {
     let dir = state.join(LOCK_DIR);
     let path = dir.join(name);
     fs::create_dir_all(&dir).map_err(|error| lock_error("create", &dir, &error))?;
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(|error| lock_error("open", &path, &error))?;
+    let file = open_lock(&path).map_err(|error| lock_error("open", &path, &error))?;
     Ok((file, path))
 }
 
-fn lock_error(doing: &str, path: &Path, error: &std::io::Error) -> CommandError {
+/// Opens the file of a lock, which is created if there is none. A pipe in its place is refused, and not waited for.
+pub(super) fn open_lock(path: &Path) -> io::Result<File> {
+    own_file(path)?;
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let file = File::options().create(true).append(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+fn lock_error(doing: &str, path: &Path, error: &io::Error) -> CommandError {
     let message = format!("cannot {doing} {}: {error}", path.display());
     CommandError::new(CliExitCode::State, message)
 }

@@ -78,7 +78,7 @@ pub use run::{
     TimelineView, UnbegunStep, WatchQuery, WatchedRequest, WatchedRun, WatchedStep, artifact_image,
     file_text, run_view, task_view,
 };
-pub use runs::{RunPage, RunQuery, run_documents, run_page, usual_duration};
+pub use runs::{RunPage, RunQuery, recorded_plans, run_documents, run_page, usual_duration};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
 pub use suggestions::{SuggestionCard, open_suggestions, suggestion_cards};
 pub use wf_core::suggestion::SuggestionRecord;

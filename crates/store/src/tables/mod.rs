@@ -5,7 +5,8 @@
 //! - Memory: `memory`, `notes`, and `erase`, which removes the texts for good.
 //! - People: `answers`, `suggestions`, `sessions`.
 //! - Services: `connections`, `health`.
-//! - Runs: `batch`, the events of a run and all written with them; `undo`, the runs undoing another one.
+//! - Runs: `batch`, the events of a run and all written with them; `undo`, the runs undoing another one; `run_choice`, the runs of a
+//!   list that is filtered and sorted.
 //!
 //! **Invariant:** the transaction changing a recorded table adds an event about it, which is what later decisions read.
 //! Answers and the health of services have tables of their own: an answer is signed, and health only delays calls.
@@ -26,6 +27,7 @@ pub(crate) mod notes;
 pub(crate) mod opinions;
 pub(crate) mod outbox;
 pub(crate) mod reconciliations;
+pub(crate) mod run_choice;
 pub(crate) mod sessions;
 pub(crate) mod slots;
 pub(crate) mod suggestions;

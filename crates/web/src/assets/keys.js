@@ -1,6 +1,7 @@
 // The page of the keys of this browser: makes them, shows their public parts, and asks for them to be enrolled.
 
 import { hex, ownKey, ownPasskey, result, store } from "/key.js";
+import { at } from "/page.js";
 
 async function makeKey() {
   const pair = await crypto.subtle.generateKey({ name: "Ed25519" }, false, ["sign", "verify"]);
@@ -30,11 +31,24 @@ async function show(name, text) {
   const asked = [...document.querySelectorAll("#asked-keys [data-key]")].find((row) => row.dataset.key === text);
   document.getElementById(`${name}-command`).textContent = text ? `wf key enrol NAME ${asked?.dataset.words ?? text}` : "";
   document.getElementById(`${name}-value`).value = text ?? "";
-  document.getElementById(`${name}-words`).textContent = asked?.dataset.words ?? "";
   document.getElementById(`${name}-ask`).hidden = Boolean(asked);
   document.getElementById(`${name}-asked`).hidden = !asked;
   document.getElementById(name).hidden = !text;
   document.getElementById(`${name}-make`).hidden = Boolean(text);
+  if (text) {
+    await showPlaces(name, text);
+  }
+}
+
+// Shows what the server knows of a key: where it is enrolled, and as whom.
+async function showPlaces(name, text) {
+  const headers = { Accept: "application/json" };
+  const answer = await fetch(`${at("/keys")}?key=${encodeURIComponent(text)}`, { credentials: "same-origin", headers });
+  const known = answer.ok ? (await answer.json()).known : null;
+  const show = (part, value) => { document.getElementById(`${name}-${part}`).textContent = value ?? ""; };
+  show("place", known?.places.join(" ") ?? "Whether it is enrolled could not be asked: load the page again.");
+  show("words", known?.words);
+  show("digest", known?.digest);
 }
 
 async function showAll() {

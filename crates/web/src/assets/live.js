@@ -48,11 +48,16 @@ function stays(node, fresh) {
     }
     return true;
   }
-  return node.matches("[data-keep], #connection, #outdated") || (node.matches("[data-output]") && node.dataset.output === fresh.dataset?.output);
+  return node.matches("[data-keep], #connection, #outdated, #palette") || (node.matches("[data-output]") && node.dataset.output === fresh.dataset?.output);
+}
+
+// Reads a page of this server. What is read so runs no script.
+export function parsed(text) {
+  return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
 }
 
 function morph(text) {
-  const fresh = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  const fresh = parsed(text);
   showTimes(fresh);
   document.title = fresh.title;
   const scrolled = [...main.querySelectorAll(".scroll, .log")].map((one) => [one, one.scrollLeft, one.scrollTop]);
@@ -65,10 +70,10 @@ function morph(text) {
       beforeNodeRemoved: (node) => {
         const isBegun = node instanceof Element && [...begun.keys()].some((form) => node.contains(form));
         outdated.hidden &&= !isBegun;
-        return !isBegun;
+        return !isBegun && node.id !== "palette";
       },
-      // What a person opened or closed.
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
+      // What a person opened or closed, or selected for a form that stands elsewhere.
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")) && !(name === "checked" && begun.has(node.form)),
     },
   });
   scrolled.forEach(([one, left, top]) => { [one.scrollLeft, one.scrollTop] = [left, top]; });

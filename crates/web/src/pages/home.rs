@@ -18,7 +18,7 @@ pub(crate) async fn more(visit: Visit) -> Response {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct SearchText {
-    q: String,
+    pub q: String,
 }
 
 /// The search over all pages.

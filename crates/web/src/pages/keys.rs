@@ -1,18 +1,22 @@
+use std::sync::Arc;
+
 use axum::{
-    extract::{Form, Query},
+    extract::{Extension, Form, Query},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    login_table::LoginAccess,
     respond,
     visit::{LoginSite, Visit},
+    workspaces::ServedWorkspace,
 };
 use wf_app::{
     Caller, CommandError,
-    keys::{ask_enrolment, asked_keys},
+    keys::{ApproverKey, EnrolledKey, ask_enrolment, asked_keys, enrolled_key},
 };
-use wf_base::time::Moment;
+use wf_base::{time::Moment, untrusted::untrusted};
 
 /// The reason for which a browser is on the page, as the address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -22,6 +26,8 @@ pub(crate) struct KeyQuery {
     back: String,
     /// The word for the risk of what is signed.
     risk: String,
+    /// The public key that is asked about; empty: none.
+    key: String,
 }
 
 /// The page of the keys.
@@ -33,6 +39,20 @@ struct KeyView {
     needs_passkey: bool,
     /// The keys to be enrolled, the last one first.
     asked: Vec<AskedKeyRow>,
+    /// The key that was asked about.
+    known: Option<ExplainedKey>,
+}
+
+/// A public key, with what the workspaces of the server say of it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct ExplainedKey {
+    key: String,
+    words: String,
+    digest: String,
+    /// True if an answer with it counts in one of them.
+    is_enrolled: bool,
+    /// A sentence about each workspace.
+    places: Vec<String>,
 }
 
 /// A key of a browser to be enrolled.
@@ -40,6 +60,8 @@ struct KeyView {
 struct AskedKeyRow {
     key: String,
     words: String,
+    /// The beginning of its digest, as refusals and the audit log have it.
+    digest: String,
     /// The name of the asking login.
     name: String,
     at: Moment,
@@ -53,43 +75,86 @@ pub(crate) struct AskedKeyForm {
 
 /// The keys of the browser, which the browser and its device alone have.
 pub(crate) async fn key(visit: Visit, Query(query): Query<KeyQuery>) -> Response {
-    visit.show("key.html", move |caller| KeyView::read(caller, query).map(Some)).await
+    let workspaces = Arc::clone(&visit.site.workspaces);
+    visit.show("key.html", move |caller| KeyView::read(caller, &workspaces, query).map(Some)).await
 }
 
 /// Notes a key of a browser to be enrolled.
-pub(crate) async fn ask(site: LoginSite, Form(form): Form<AskedKeyForm>) -> Response {
-    let asked = site.change(move |caller| ask_enrolment(caller, &form.key).map(|_| "/keys".to_owned()));
+pub(crate) async fn ask(
+    site: LoginSite,
+    Extension(access): Extension<LoginAccess>,
+    Form(form): Form<AskedKeyForm>,
+) -> Response {
+    let asked = site
+        .change(move |caller| ask_enrolment(caller, &form.key, access.as_str()).map(|_| "/keys".to_owned()));
     respond::done(&site, asked.await)
 }
 
+impl ExplainedKey {
+    fn read(key: &ApproverKey, workspaces: &[ServedWorkspace]) -> Self {
+        let (mut is_enrolled, mut places) = (false, Vec::new());
+        let is_alone = workspaces.len() == 1;
+        for workspace in workspaces {
+            let found = enrolled_key(&*workspace.caller, key);
+            is_enrolled |=
+                found.as_ref().is_ok_and(|found| found.as_ref().is_some_and(|one| one.revoked.is_none()));
+            let place = if is_alone { "here".to_owned() } else { format!("in {}", workspace.name) };
+            places.push(untrusted(&place_sentence(found.as_ref(), &place)).block());
+        }
+        Self { key: key.text(), words: key.words(), digest: key.id().short(), is_enrolled, places }
+    }
+}
+
+/// Returns what a workspace says of a key. A name in it is one of an approver, as they are listed.
+fn place_sentence(found: Result<&Option<EnrolledKey>, &CommandError>, place: &str) -> String {
+    match found {
+        Ok(Some(EnrolledKey { name, revoked: None })) => format!("Enrolled as {name} {place}."),
+        Ok(Some(EnrolledKey { name, revoked: Some(since) })) => {
+            format!("Revoked {place}: it was {name}'s, and signs nothing since {}.", since.to_second())
+        }
+        Ok(None) => format!("Not enrolled {place}."),
+        Err(_) => format!("Unknown {place}: its approvers.yaml cannot be read."),
+    }
+}
+
 impl KeyView {
-    fn read(caller: &dyn Caller, query: KeyQuery) -> Result<Self, CommandError> {
+    fn read(
+        caller: &dyn Caller,
+        workspaces: &[ServedWorkspace],
+        query: KeyQuery,
+    ) -> Result<Self, CommandError> {
         let asked = asked_keys(caller)?.into_iter().map(|asked| AskedKeyRow {
             key: asked.key.text(),
             words: asked.key.words(),
+            digest: asked.key.id().short(),
             name: asked.name,
             at: asked.at,
         });
-        Ok(Self { asked: asked.collect(), ..Self::of(query) })
+        // A text that is no key is one that nobody has.
+        let key = ApproverKey::parse(query.key.trim()).ok();
+        let known = key.map(|key| ExplainedKey::read(&key, workspaces));
+        Ok(Self { asked: asked.collect(), known, ..Self::of(query) })
     }
 
     fn of(query: KeyQuery) -> Self {
-        let KeyQuery { back, risk } = query;
+        let KeyQuery { back, risk, .. } = query;
         // Another address could lead away from here.
         let is_own = back.starts_with('/') && !back.starts_with("//") && !back.contains('\\');
         let is_plain = back.bytes().all(|byte| byte.is_ascii_graphic());
         let back = Some(back).filter(|_| is_own && is_plain);
-        Self { back, needs_passkey: risk == "irreversible", asked: Vec::new() }
+        Self { back, needs_passkey: risk == "irreversible", asked: Vec::new(), known: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyQuery, KeyView};
+    use super::{KeyQuery, KeyView, place_sentence};
+    use wf_app::{CliExitCode, CommandError, keys::EnrolledKey};
+    use wf_base::time::Moment;
 
     #[test]
     fn the_page_of_keys_leads_back_to_this_site_alone() {
-        let back = |back: &str| KeyView::of(KeyQuery { back: back.into(), risk: String::new() }).back;
+        let back = |back: &str| KeyView::of(KeyQuery { back: back.into(), ..KeyQuery::default() }).back;
         assert_eq!(back("/inbox/1a/2").as_deref(), Some("/inbox/1a/2"));
         for foreign in [
             "",
@@ -101,6 +166,18 @@ mod tests {
         ] {
             assert_eq!(back(foreign), None, "{foreign}");
         }
-        assert!(KeyView::of(KeyQuery { back: String::new(), risk: "irreversible".into() }).needs_passkey);
+        assert!(KeyView::of(KeyQuery { risk: "irreversible".into(), ..KeyQuery::default() }).needs_passkey);
+    }
+
+    #[test]
+    fn a_key_is_enrolled_as_somebody_or_it_is_said_why_not() {
+        let key = |revoked| Some(EnrolledKey { name: "ada".into(), revoked });
+        let sentence = |found: &Option<EnrolledKey>| place_sentence(Ok(found), "in lab");
+        assert_eq!(sentence(&key(None)), "Enrolled as ada in lab.");
+        let since = Moment::parse("2026-11-21T00:00:00Z").unwrap();
+        assert!(sentence(&key(Some(since))).starts_with("Revoked in lab: it was ada's"));
+        assert_eq!(sentence(&None), "Not enrolled in lab.");
+        let broken = CommandError::reported(CliExitCode::Invalid);
+        assert!(place_sentence(Err(&broken), "here").starts_with("Unknown here"));
     }
 }

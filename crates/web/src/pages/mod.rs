@@ -1,6 +1,6 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** reading a page changes nothing. Only [`inbox`] and [`goals`] record signed answers, [`goals`], [`run`] and
+//! **Invariant:** reading a page changes nothing. Only [`inbox`] and [`goals`] record signed answers, [`goals`], [`run`], [`runs`] and
 //! [`secrets`] the requests of a browser allowed to operate, and its secrets, and [`plans`] what a browser starts.
 
 pub(crate) mod audit;
@@ -16,6 +16,7 @@ pub(crate) mod memory;
 pub(crate) mod metrics;
 pub(crate) mod plans;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod workspaces;
 

@@ -15,8 +15,8 @@ use wf_app::{
     run_acts::{request_cancel, request_resume, request_retry},
     undo::request_undo,
     views::{
-        LineTimes, RunOutputQuery, RunPage, RunQuery, RunSelection, RunTab, RunView, find_run,
-        plan_page_of_run, run_before, run_diff_of, run_page, run_reader, run_view, state_reader, task_view,
+        LineTimes, RunOutputQuery, RunSelection, RunTab, RunView, find_run, plan_page_of_run, run_before,
+        run_diff_of, run_reader, run_view, state_reader, task_view,
     },
 };
 use wf_base::{keyword::Keyword as _, name::RunId};
@@ -190,47 +190,6 @@ pub(crate) async fn step(visit: Visit, Path((run, task)): Path<(String, String)>
                 return Ok(None);
             };
             task_view(&reader, &run, &task)
-        })
-        .await
-}
-
-/// The filter of the list, as the address has it.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct RunsQuery {
-    /// The id of a plan; empty: every plan.
-    #[serde(default)]
-    plan: String,
-    /// The word for a state; empty: every state.
-    #[serde(default)]
-    state: String,
-    /// `all`: the checks of goals, too.
-    #[serde(default)]
-    checks: String,
-    /// The number of the page, from 0.
-    #[serde(default)]
-    page: usize,
-}
-
-#[derive(Serialize)]
-struct RunsView {
-    runs: Vec<Value>,
-    plan: String,
-    state: String,
-    has_checks: bool,
-    hidden_checks: u64,
-    page: usize,
-    has_more: bool,
-}
-
-/// The runs of a workspace, newest first.
-pub(crate) async fn runs(visit: Visit, Query(query): Query<RunsQuery>) -> Response {
-    visit
-        .show("runs.html", move |caller| {
-            let RunsQuery { plan, state, checks, page } = query;
-            let has_checks = checks == "all";
-            let run_query = RunQuery { plan: plan.clone(), state: state.clone(), has_checks, page };
-            let RunPage { runs, has_more, hidden_checks } = run_page(caller, &run_query)?;
-            Ok(Some(RunsView { runs, plan, state, has_checks, hidden_checks, page, has_more }))
         })
         .await
 }

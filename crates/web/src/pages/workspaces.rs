@@ -1,19 +1,24 @@
-//! The pages of a server with several workspaces: all of them side by side, and addresses of none of them.
+//! The pages of a server with several workspaces: all of them side by side, a search in all of them, and addresses of none of them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{extract::Path, http::StatusCode, response::Response};
+use axum::{
+    extract::{Path, Query},
+    http::StatusCode,
+    response::Response,
+};
 use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
 use crate::{
+    pages::home::SearchText,
     respond::RefusalReason,
     visit::Visit,
     workspaces::{ServedWorkspace, folder_of},
 };
 use wf_app::{
     Caller as _, CliExitCode, CommandError,
-    views::{HomeView, home_view, require_workspace},
+    views::{HomeView, SearchHit, SearchView, home_view, require_workspace, search_view},
 };
 use wf_base::untrusted;
 
@@ -67,6 +72,59 @@ impl WorkspaceGroup {
             Err(error) => group.problem = Some(problem(workspace, &error)),
         }
         Ok(group)
+    }
+}
+
+/// The most hits of each kind in one of several workspaces.
+const MAX_HITS: usize = 5;
+
+/// The result of a search in all workspaces.
+#[derive(Serialize)]
+struct SearchOfAll {
+    text: String,
+    groups: Vec<FoundGroup>,
+    /// The names of the workspaces that cannot be searched.
+    unread: Vec<String>,
+}
+
+/// The hits of a kind in a workspace.
+#[derive(Serialize)]
+struct FoundGroup {
+    name: String,
+    /// The hits, with the addresses of their pages in this server.
+    hits: Vec<SearchHit>,
+    /// True if there are more.
+    is_cut: bool,
+}
+
+/// The search over the pages of all workspaces.
+pub(crate) async fn search(visit: Visit, Query(query): Query<SearchText>) -> Response {
+    let workspaces = Arc::clone(&visit.site.workspaces);
+    let read = move |_: &_| {
+        let mut all = SearchOfAll { text: query.q.clone(), groups: Vec::new(), unread: Vec::new() };
+        for workspace in workspaces.iter() {
+            let caller = &*workspace.caller;
+            match require_workspace(caller).and_then(|()| search_view(caller, &query.q)) {
+                Ok(view) => all.add(workspace, view),
+                Err(_) => all.unread.push(workspace.name.clone()),
+            }
+        }
+        Ok(Some(all))
+    };
+    visit.show("search.html", read).await
+}
+
+impl SearchOfAll {
+    fn add(&mut self, workspace: &ServedWorkspace, view: SearchView) {
+        self.text = view.text;
+        let base = &workspace.base;
+        self.groups.extend(view.groups.into_iter().map(|mut group| {
+            let is_cut = group.is_cut || group.hits.len() > MAX_HITS;
+            group.hits.truncate(MAX_HITS);
+            let hits =
+                group.hits.into_iter().map(|hit| SearchHit { page: format!("{base}{}", hit.page), ..hit });
+            FoundGroup { name: format!("{} in {}", group.name, workspace.name), hits: hits.collect(), is_cut }
+        }));
     }
 }
 

@@ -11,3 +11,4 @@ mod workspaces;
 pub use open::open_page;
 pub use server::{ServeArgs, run, serve_in_background};
 pub use site::SiteArgs;
+pub use workspaces::{open as open_workspaces, workspace_words};

@@ -93,11 +93,14 @@ pub fn run(ui: &Ui, args: &ServeArgs) -> Result<CliExitCode, CommandError> {
     served
 }
 
-/// Serves the pages in a thread of their own until the process ends, and returns their address.
-pub fn serve_in_background(ui: &Ui, options: SiteOptions) -> Result<String, CommandError> {
+/// Serves the pages of workspaces in a thread of their own until the process ends, and returns their address.
+pub fn serve_in_background(
+    workspaces: Vec<NamedWorkspace>,
+    options: SiteOptions,
+) -> Result<String, CommandError> {
     let runtime = server_runtime()?;
     let server = runtime
-        .block_on(WebServer::bind(ui.host.clone(), options))
+        .block_on(WebServer::bind_all(workspaces, options))
         .map_err(|error| bind_failure(&error, "wf daemon --serve"))?;
     let origin = server.origin();
     #[expect(clippy::disallowed_methods, reason = "the pages answer while the daemon waits for the ledger")]

@@ -10,7 +10,7 @@ use wf_web::{NamedWorkspace, ServedFolder, WorkspaceNameError};
 
 /// Returns the workspaces to serve: those of some folders, or the one here, whose state must be readable. Of several, one that
 /// cannot be opened is no reason not to serve the others.
-pub(super) fn open(ui: &Ui, folders: &[String]) -> Result<Vec<NamedWorkspace>, CommandError> {
+pub fn open(ui: &Ui, folders: &[String]) -> Result<Vec<NamedWorkspace>, CommandError> {
     if folders.is_empty() {
         state_reader(ui)?;
         return Ok(vec![NamedWorkspace::alone(ui.host.clone())]);
@@ -56,4 +56,16 @@ fn served_folder(ui: &Ui, text: &str) -> Result<ServedFolder, CommandError> {
     }
     let folder = normalize_path(&ui.host.cwd().join(folder));
     Ok(ServedFolder { name: name.map(str::to_owned), host: ui.host.in_folder(folder) })
+}
+
+/// Returns the words of a command line for folders, in whatever folder.
+pub fn workspace_words(ui: &Ui, folders: &[String]) -> Vec<String> {
+    let word = |text: &String| {
+        let (name, folder) =
+            text.split_once('=').map_or(("", text.as_str()), |(name, folder)| (name, folder));
+        let folder = normalize_path(&ui.host.cwd().join(folder)).display().to_string();
+        let text = if name.is_empty() { folder } else { format!("{name}={folder}") };
+        ["--workspace".to_owned(), text]
+    };
+    folders.iter().flat_map(word).collect()
 }

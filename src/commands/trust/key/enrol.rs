@@ -38,7 +38,11 @@ pub struct KeyEnrolArgs {
 /// Adds a key to the approvers.
 pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
     let (key, is_compared) = match &args.key {
-        Some(words) if is_words(words) => (find_asked(ui, words)?.key, false),
+        Some(words) if is_words(words) => {
+            let asked = find_asked(ui, words)?;
+            ui.message_line(&asked.origin(ui.host.now()));
+            (asked.key, false)
+        }
         Some(text) => (ApproverKey::parse(text).map_err(|error| usage_error(error.to_string()))?, false),
         None => (choose(ui)?, true),
     };
@@ -64,7 +68,7 @@ fn choose(ui: &Ui) -> Result<ApproverKey, CommandError> {
         return Err(error.hint("pass them as KEY, with --yes"));
     }
     for asked in asked {
-        ui.message_line(&format!("{} asks for a key with the words", asked.name));
+        ui.message_line(&format!("{}, for a key with the words", asked.origin(ui.host.now())));
         ui.message_line(&format!("    {}", asked.key.words()));
         if confirmed(ui, false, "Does the browser show the same words?")? {
             return Ok(asked.key);

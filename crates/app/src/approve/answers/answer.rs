@@ -7,7 +7,12 @@ use super::{
 };
 use crate::{
     Caller, CliExitCode, CommandError, Host,
-    approve::{agree, rules::SigningRules, signing::SigningOptions, token::draft_statement},
+    approve::{
+        agree,
+        rules::SigningRules,
+        signing::{SigningOptions, rejected_signature},
+        token::draft_statement,
+    },
     goals::wake_daemon,
     runs::{backend::backend_of, lineage::outermost_run, run_worktree::RunWorktree},
     watch,
@@ -234,7 +239,7 @@ impl AnswerReview {
             return Err(CommandError::new(CliExitCode::Approval, message).hint("each approver answers alone"));
         };
         let host = caller.host();
-        let (state, quorum) = self.combine(host, token, rules)?;
+        let (state, quorum) = self.combine(caller, token, rules)?;
         self.refuse_other_text(host, token, *key)?;
         self.record(caller, token, *key, quorum)?;
         wake_daemon(&host.workspace().state);
@@ -320,10 +325,11 @@ impl AnswerReview {
     /// the new one if it does not count.
     fn combine(
         &self,
-        host: &Host,
+        caller: &dyn Caller,
         token: &ApprovalToken,
         rules: &SigningRules,
     ) -> Result<(QuorumState, AnswerQuorum), CommandError> {
+        let host = caller.host();
         let request = &self.request.request;
         let count = AnswerCount::of(self, rules, host.now())?;
         let (_, refused) = count.decide(slice::from_ref(token));
@@ -336,7 +342,7 @@ impl AnswerReview {
         let other = Some(statement).filter(|new| new.verdict == ApprovalDecision::Approved);
         let other = other.and_then(|new| count.decide(&tokens).0.refusal_of(new.answer.as_ref()));
         if let Some(refusal) = refused.into_iter().next().or(other) {
-            let error = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
+            let error = rejected_signature(caller, &refusal);
             let name = self.request.name();
             let step = Some(name.as_str()).filter(|_| !self.request.path.is_empty());
             return Err(error.hint(refusal.remedy_for_request(&self.outermost, step)));

@@ -8,5 +8,6 @@ mod memory;
 mod notes;
 mod opinions;
 mod recorded;
+mod run_choice;
 mod sessions;
 mod suggestions;

@@ -7,6 +7,7 @@ pub mod every;
 pub mod exchange;
 mod flood;
 mod home;
+mod live;
 mod logins;
 pub mod logs;
 pub mod plans;

@@ -370,6 +370,7 @@ fn run_view(run: &RunId) -> RunView {
         record: Value::Null,
         title: None,
         now: at(),
+        worked_ms: None,
         tab: "graph",
         tabs: vec!["graph"],
         requests: vec![request(run)],

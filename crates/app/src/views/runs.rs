@@ -4,13 +4,16 @@ use serde_json::Value;
 
 use super::{StateReader, state_reader};
 use crate::{Caller, CommandError};
-use wf_base::{keyword::Keyword, name::PlanId, time::Moment};
+use wf_base::{name::PlanId, time::Moment};
 use wf_core::machine::RunOutcome;
-use wf_report::record::{RunLifecycle, write_lifecycle};
-use wf_store::{RunFilter, RunOwner, RunRow, RunState, StoreReader};
+use wf_report::record::{RunLifecycle, RunListing, StepProgress};
+use wf_store::{RunFilter, RunRow, RunState};
 
 /// The runs of a page of the list.
 const PAGE_RUNS: usize = 50;
+
+/// The largest plan whose steps a list counts, in bytes: a larger one would take longer to read than all else of it.
+const MAX_READ_BYTES: u64 = 2_000_000;
 
 /// The runs from which the time of the next one is estimated, and the fewest that tell it.
 const USUAL_RUNS: usize = 10;
@@ -48,17 +51,19 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
     let before = query.page.saturating_mul(PAGE_RUNS);
     let end = before.saturating_add(PAGE_RUNS);
     let limit = if filter.state == Some(RunState::Running) { usize::MAX } else { end.saturating_add(1) };
-    let mut rows = with_owners(reader.store(), reader.store().runs().list(limit, &filter)?)?;
+    let mut runs = run_listings(&reader, reader.store().runs().list(limit, &filter)?)?;
     if filter.state == Some(RunState::Running) {
-        rows.retain(|(row, owner)| RunLifecycle::of(row, *owner).as_str() == query.state);
+        runs.retain(|listing| listing.life().as_str() == query.state);
     }
-    let has_more = rows.len() > end;
-    let rows: Vec<_> = rows.into_iter().skip(before).take(PAGE_RUNS).collect();
+    let has_more = runs.len() > end;
+    let mut runs: Vec<_> = runs.into_iter().skip(before).take(PAGE_RUNS).collect();
+    add_progress(&reader, &mut runs, caller.host().now())?;
     // On the last page, all that are older count, too.
-    let since = rows.last().filter(|_| has_more).map_or(Moment::from_millis(0), |(row, _)| row.created);
+    let since =
+        runs.last().filter(|_| has_more).map_or(Moment::from_millis(0), |listing| listing.row.created);
     let is_whole = query.has_checks || filter.state.is_some() || query.page > 0;
     let hidden_checks = if is_whole { 0 } else { reader.store().runs().count_checks(since, &filter)? };
-    Ok(RunPage { runs: run_documents(&rows), has_more, hidden_checks })
+    Ok(RunPage { runs: run_documents(&runs), has_more, hidden_checks })
 }
 
 /// Returns the time that runs of a plan take: the median of the last ones that succeeded; `None`: there are too few.
@@ -87,40 +92,58 @@ fn filter_of(query: &RunQuery) -> Option<RunFilter> {
     let plan = if query.plan.is_empty() { None } else { Some(PlanId::parse(&query.plan).ok()?) };
     let state = match query.state.as_str() {
         "" => None,
-        "running" | "waiting" | "interrupted" => Some(RunState::Running),
-        word => Some(RunState::Ended(RunOutcome::from_word(word)?)),
+        word => Some(RunLifecycle::from_word(word)?.recorded()),
     };
     Some(RunFilter { plan, state, no_checks: !query.has_checks, ..RunFilter::default() })
 }
 
-/// Pairs runs with the processes working on them.
-pub(super) fn with_owners(
-    reader: &StoreReader,
-    runs: Vec<RunRow>,
-) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
-    let mut owned = Vec::with_capacity(runs.len());
-    for row in runs {
-        let owner = match row.state {
-            RunState::Running => reader.leases().owner(&row.id)?,
-            RunState::Ended(_) => None,
-        };
-        owned.push((row, owner));
+/// Returns runs with the processes working on them.
+pub(crate) fn run_listings(reader: &StateReader, rows: Vec<RunRow>) -> Result<Vec<RunListing>, CommandError> {
+    rows.into_iter().map(|row| run_listing(reader, row)).collect()
+}
+
+/// Returns a run with the process working on it.
+pub(crate) fn run_listing(reader: &StateReader, row: RunRow) -> Result<RunListing, CommandError> {
+    let owner = match row.state {
+        RunState::Running => reader.store().leases().owner(&row.id)?,
+        RunState::Ended(_) => None,
+    };
+    Ok(RunListing::new(row, owner))
+}
+
+/// Adds to runs that have not ended how far they have come, and how long that has taken. Of a run that no process works on,
+/// the time counts up to its last event.
+pub(crate) fn add_progress<'r>(
+    reader: &StateReader,
+    run_listings: impl IntoIterator<Item = &'r mut RunListing>,
+    now: Moment,
+) -> Result<(), CommandError> {
+    let store = reader.store();
+    for listing in run_listings {
+        let life = listing.life();
+        if matches!(life, RunLifecycle::Ended(_)) {
+            continue;
+        }
+        let run = &listing.row.id;
+        let is_read = store.sources().size(run)? <= MAX_READ_BYTES;
+        let plan = if is_read { reader.plan(run)? } else { None };
+        let counts = store.steps().counts(run)?;
+        let done = counts.total();
+        // A controller may have added steps to those of the plan.
+        let total = plan.map(|plan| u32::try_from(plan.steps().len()).unwrap_or(u32::MAX).max(done));
+        listing.so_far = Some(match life {
+            RunLifecycle::Interrupted => store.runs().work_time(run)?,
+            _ => listing.row.duration_until(now),
+        });
+        listing.progress = Some(StepProgress { done, total });
+        listing.row.counts = counts;
     }
-    Ok(owned)
+    Ok(())
 }
 
 /// Returns runs as documents: their rows, with the state in their life cycle.
-pub fn run_documents(rows: &[(RunRow, Option<RunOwner>)]) -> Vec<Value> {
-    let document = |(row, owner): &(RunRow, Option<RunOwner>)| {
-        let mut value = serde_json::to_value(row).unwrap_or_default();
-        let life = Value::from(RunLifecycle::of(row, *owner).as_str());
-        write_lifecycle(&mut value, &life);
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("life".into(), life);
-        }
-        value
-    };
-    rows.iter().map(document).collect()
+pub fn run_documents(run_listings: &[RunListing]) -> Vec<Value> {
+    run_listings.iter().map(RunListing::document).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     graph::{add_item_times, critical_steps, times_of},
-    view::{RunScope, shown_state},
+    view::RunScope,
 };
 use crate::CommandError;
 use wf_base::{
@@ -203,7 +203,7 @@ impl TimelineSources<'_> {
 
     /// Returns the row of a step, without bars.
     fn head(&self, times: &StepTimes, is_critical: bool) -> TimelineRow {
-        let state = shown_state(times.state, self.scope.is_waiting());
+        let state = self.scope.record.life.shown_state(times.state);
         let items = self.groups.get(&times.step).into_iter().flatten().filter_map(|group| group.started);
         TimelineRow {
             name: times.step.to_string(),
@@ -315,7 +315,7 @@ impl TimelineSources<'_> {
         }
         for item in items {
             let task_id = TaskId { step: item.step.clone(), item: item.item };
-            let state = shown_state(item.state, self.scope.is_waiting());
+            let state = self.scope.record.life.shown_state(item.state);
             let mut row = TimelineRow {
                 name: task_id.display_name(item.item_key.as_deref()),
                 link: format!("/runs/{}/steps/{task_id}", self.run()),

@@ -14,7 +14,8 @@ pub struct RunArg {
     /// Run ID or unique prefix
     #[arg(value_name = "RUN", required_unless_present = "last")]
     run: Option<String>,
-    /// The latest run
+    /// The latest run; a check or a repair that a slot of a goal began counts only where there is
+    /// no other
     #[arg(long, conflicts_with = "run")]
     last: bool,
 }
@@ -26,7 +27,8 @@ pub struct StepArg {
     /// or `outer/inner`
     #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
     pub names: Vec<String>,
-    /// The latest run
+    /// The latest run; a check or a repair that a slot of a goal began counts only where there is
+    /// no other
     #[arg(long)]
     pub last: bool,
 }
@@ -38,7 +40,8 @@ pub struct PendingApprovalArg {
     /// the run itself
     #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
     names: Vec<String>,
-    /// The latest run
+    /// The latest run; a check or a repair that a slot of a goal began counts only where there is
+    /// no other
     #[arg(long)]
     last: bool,
 }

@@ -8,6 +8,7 @@ pub mod exchange;
 mod flood;
 mod home;
 mod list;
+mod live;
 mod logins;
 pub mod logs;
 pub mod plans;
@@ -198,7 +199,7 @@ fn pages_show_runs_requests_and_goals() {
     let failed = last_run(&sandbox);
     pages.shows("/runs?state=failed", &[&failed, "<span class=\"badge\" data-state=\"failed\""]);
     let run = format!("/runs/{failed}");
-    pages.shows(&run, &["<h1><span>Prices", "/steps/write", "– skipped", "<svg class=\"timeline\""]);
+    pages.shows(&run, &["<h1><span>Prices", "/steps/write", "– skipped", "<div class=\"timeline\""]);
     let graph = format!("{run}?tab=graph");
     pages.shows(&graph, &["skipped", "box checked failed", "<svg xmlns"]);
     pages.shows(&format!("/runs/{}", &failed[..8]), &[&failed]);

@@ -12,7 +12,7 @@ const GLOBAL: [&str; 6] = ["server", "server_key", "start_dir", "color", "quiet"
 /// The commands with their options, by the names of their arguments.
 const COMMANDS: [(&str, &[&str]); 12] = [
     ("list", &["json"]),
-    ("runs", &["limit", "plan", "state_is", "all", "json"]),
+    ("runs", &["limit", "plan", "state_is", "all", "no_checks", "json"]),
     ("show", &["run", "last", "json", "artifact"]),
     ("logs", &["names", "last", "follow", "tail"]),
     ("inbox", &["json"]),

@@ -36,6 +36,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Deserialize)]
 struct ListedRun {
     id: RunId,
+    /// The part of the reconciliation of a goal that it is.
+    goal: Option<String>,
 }
 
 /// A page of runs.
@@ -82,10 +84,11 @@ pub(super) fn run_part(client: &ServerClient, run: Option<&str>) -> Result<Strin
     if let Some(run) = run {
         return Ok(path_part(run));
     }
-    // Checks of goals are meant only where there is no other run, as they are here.
-    for path in ["/runs?limit=1", "/runs?limit=1&checks=true"] {
+    // Checks and repairs of goals are meant only where there is no other run, as they are here.
+    for path in ["/runs?limit=50", "/runs?limit=1&checks=true"] {
         let ListedRuns { runs } = client.document(path)?;
-        if let Some(run) = runs.first() {
+        let is_repair = |run: &&ListedRun| run.goal.as_deref() == Some("repair");
+        if let Some(run) = runs.iter().find(|run| !is_repair(run)).or(runs.first()) {
             return Ok(run.id.to_string());
         }
     }
@@ -118,7 +121,8 @@ pub(super) fn list(ui: &Ui, client: &ServerClient, args: &ListArgs) -> Result<Cl
 }
 
 pub(super) fn runs(ui: &Ui, client: &ServerClient, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
-    let mut path = format!("/runs?limit={}&nested={}&checks=true", args.limit, args.all);
+    let mut path =
+        format!("/runs?limit={}&nested={}&checks={}", args.limit, args.kinds.all, !args.kinds.no_checks);
     if let Some(plan) = &args.plan {
         path += &format!("&plan={}", path_part(plan));
     }

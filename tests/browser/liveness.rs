@@ -167,3 +167,43 @@ fn the_outputs_of_a_run_grow_while_nothing_else_happens() {
     sandbox.wf(&["cancel", "--last"]).exits(0);
     child.wait().unwrap();
 }
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn a_timeline_goes_on_while_nothing_happens_and_its_bars_have_the_width_of_a_phone() {
+    let sandbox = Sandbox::new();
+    sandbox.file("speaks.md", SPEAKS);
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(375);
+    browser.open(&pages.another_link());
+    let mut child = sandbox.start(&["run", "speaks.md", "-q"]);
+    until("it speaks", || sandbox.wf(&["logs", "--last"]).out.contains("said"));
+    let run = format!("{}/runs/{}", pages.origin(), last_run(&sandbox));
+    let place = |name: &str, of: &str| {
+        let script =
+            format!("return Number.parseFloat(document.querySelector('{of}').getAttribute('{name}'))");
+        browser.run(&script).as_f64().unwrap()
+    };
+    browser.open(&format!("{run}?from=0&to=600"));
+    let (now, bar) = (place("x1", ".now"), place("width", "rect[data-open]"));
+    until("now moves on, and the bar with it", || {
+        place("x1", ".now") > now && place("width", "rect[data-open]") > bar
+    });
+    let share = browser.run(
+        "return document.querySelector('.spans').getBoundingClientRect().width / document.documentElement.clientWidth",
+    );
+    assert!(share.as_f64() > Some(0.75), "{share}");
+    let names = "const [name, bars] = ['.name', '.spans'].map((part) => \
+                 document.querySelector(`.timeline ${part}`).getBoundingClientRect()); return bars.top - name.bottom";
+    assert!(browser.run(names).as_f64() > Some(-1.0), "the name stands above the bars");
+    browser.open(&run);
+    let tick = || place("x1", ".axis g:nth-of-type(2) .tick");
+    until("the page is read", || browser.is_shown(".timeline"));
+    browser.run("performance.clearResourceTimings()");
+    let before = tick();
+    until("what has passed makes room", || tick() < before);
+    assert!(place("x1", ".now") >= 100.0, "all of the time ends now");
+    assert_eq!(browser.run("return performance.getEntriesByType('resource').length"), 0, "nobody was asked");
+    sandbox.wf(&["cancel", "--last"]).exits(0);
+    child.wait().unwrap();
+}

@@ -143,3 +143,37 @@ fn any_line_is_found_chosen_and_shared() {
         assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
     }
 }
+
+/// Lines that a phone wraps: more of them the further down.
+const WRAPS: &str = "\
+---
+kind: plan
+id: wraps
+steps:
+  - {id: talk, run: 'for n in $(seq 200); do echo \"line $n $(seq -s \" \" $n)\"; done'}
+---
+";
+
+#[test]
+#[ignore = "needs a browser: tests/browser/install"]
+fn the_first_line_that_is_seen_stays_when_times_are_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.file("wraps.md", WRAPS);
+    sandbox.wf(&["run", "wraps.md", "-q"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    let browser = Browser::start(375);
+    browser.open(&pages.another_link());
+    browser.open(&format!("{}/runs/{}/steps/talk", pages.origin(), last_run(&sandbox)));
+    until("the viewer is there", || browser.is_shown("wf-log[data-live] .log"));
+    let first = "const pane = document.querySelector('.log').getBoundingClientRect(); \
+                 return [...document.querySelectorAll('.line')].find((row) => row.getBoundingClientRect().bottom > pane.top + 1).id";
+    browser.run("const row = document.getElementById('L120'); document.querySelector('.log').scrollTop = row.offsetTop");
+    until("the line is seen", || browser.run(first) == json!("L120"));
+    for times in ["clock", "hidden", "elapsed"] {
+        browser.run(&format!(
+            "const choice = document.querySelector('.log-bar select'); choice.value = '{times}'; \
+             choice.dispatchEvent(new Event('change'))"
+        ));
+        assert_eq!(browser.run(first), json!("L120"), "{times}");
+    }
+}

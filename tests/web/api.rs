@@ -49,14 +49,14 @@ pub struct Answer {
 impl Answer {
     /// Reads its body.
     #[track_caller]
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         assert!(self.head.contains("content-type: application/json"), "{self:?}");
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
     /// Asserts its status, and reads its body.
     #[track_caller]
-    fn is(&self, status: u16) -> Value {
+    pub fn is(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         self.json()
     }

@@ -80,3 +80,12 @@ fn one_search_finds_runs_plans_goals_and_requests() {
     pages.shows("/search?q=publish%20it", &["<h2>Requests</h2>", "/inbox/"]);
     pages.shows("/search?q=mirror", &["<h2>Goals</h2>", "/goals/mirror"]);
 }
+
+#[test]
+fn a_program_finds_the_icon_where_it_looks_for_it() {
+    let pages = Pages::open(&Sandbox::new());
+    for address in ["/icon.svg", "/favicon.ico"] {
+        let head = pages.head(address);
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("content-type: image/svg+xml"), "{head}");
+    }
+}

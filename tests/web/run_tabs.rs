@@ -58,7 +58,7 @@ fn a_run_is_drawn_over_time() {
         "{page}"
     );
     assert_eq!(page.matches("Open the step").count(), 1, "that of the first of the two leads there");
-    pages.shows(&format!("{run}?tab=nonsense"), &["<svg class=\"timeline\""]);
+    pages.shows(&format!("{run}?tab=nonsense"), &["<div class=\"timeline\""]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_part_of_the_time_is_drawn_by_its_address() {
     sandbox.wf(&["run", "busy.md"]).exits(1);
     let run = format!("/runs/{}", last_run(&sandbox));
     let pages = Pages::open(&sandbox);
-    pages.shows(&run, &["Zoom in</a>", "class=\"critical\""]);
+    pages.shows(&run, &["Zoom in</a>", "First half</a>", "Last half</a>", "class=\"critical\""]);
     assert!(!pages.ask(&run).contains("Zoom out"), "all of it is shown");
     // The first step has ended long before, and the last one is at work.
     let part = pages.ask(&format!("{run}?from=2.5&to=3"));
@@ -267,7 +267,7 @@ fn a_run_says_what_it_was() {
     for text in ["<h2>Why</h2>", "<em>does</em> &lt;b&gt;all&lt;/b&gt;", "<dt>Approved</dt>", "id: busy"] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(!page.contains("href=\"javascript") && !page.contains("<svg class=\"timeline\""), "{page}");
+    assert!(!page.contains("href=\"javascript") && !page.contains("<div class=\"timeline\""), "{page}");
 }
 
 /// A run with an artifact, the address of that, and its file.

@@ -32,13 +32,16 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 13] = [
+pub(crate) const ASSETS: [Asset; 15] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
+    // Programs ask for it where they show no page.
+    Asset { path: "/favicon.ico", text: include_str!("assets/icon.svg") },
     Asset { path: "/login.js", text: include_str!("assets/login.js") },
     Asset { path: "/page.js", text: include_str!("assets/page.js") },
     Asset { path: "/live.js", text: include_str!("assets/live.js") },
     Asset { path: "/palette.js", text: include_str!("assets/palette.js") },
+    Asset { path: "/timeline.js", text: include_str!("assets/timeline.js") },
     Asset { path: "/log.js", text: include_str!("assets/log.js") },
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },
     Asset { path: "/key.js", text: include_str!("assets/key.js") },
@@ -53,7 +56,7 @@ pub(crate) fn router() -> Router<Site> {
     ASSETS.into_iter().fold(Router::new(), |router, Asset { path, text }| {
         let kind = match path.rsplit_once('.') {
             Some((_, "css")) => "text/css",
-            Some((_, "svg")) => "image/svg+xml",
+            Some((_, "svg" | "ico")) => "image/svg+xml",
             _ => "text/javascript",
         };
         // Browsers ask each time: a page and its scripts are of one program.

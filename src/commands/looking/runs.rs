@@ -3,16 +3,17 @@ use clap::{Args, ValueEnum};
 use crate::Ui;
 use wf_app::{
     CliExitCode, CommandError,
-    records::{RunList, RunListQuery, RunStateChoice},
+    records::{RunList, RunListQuery},
 };
 use wf_base::name::{PlanId, SessionName};
-use wf_core::machine::RunOutcome;
+use wf_report::record::RunLifecycle;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf runs                          the latest twenty
   wf runs -n 5 --state-is failed   the latest five that failed
+  wf runs --no-checks              without those by which goals look
   wf runs --plan nightly --json    for a program")]
 pub struct RunsArgs {
     /// Number of runs
@@ -27,24 +28,36 @@ pub struct RunsArgs {
     /// Only runs of this session
     #[arg(long, value_name = "NAME")]
     session: Option<SessionName>,
-    /// Include nested runs
-    #[arg(long)]
-    pub all: bool,
+    #[command(flatten)]
+    pub kinds: RunKindArgs,
     /// The summaries of runs that were pruned, instead
-    #[arg(long, conflicts_with_all = ["all", "session"])]
+    #[arg(long, conflicts_with_all = ["all", "session", "no_checks"])]
     pruned: bool,
     /// Write one JSON document
     #[arg(long)]
     pub json: bool,
 }
 
+/// The kinds of runs to list.
+#[derive(Args, Debug)]
+pub struct RunKindArgs {
+    /// Include nested runs
+    #[arg(long)]
+    pub all: bool,
+    /// Leave out the checks of goals
+    #[arg(long)]
+    pub no_checks: bool,
+}
+
 /// The states to filter runs by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunStateArg {
-    /// Not ended, and not only waiting for approvals.
+    /// A process works on it.
     Running,
-    /// Waiting for an approval.
+    /// Waiting for people.
     Waiting,
+    /// Not ended, and no process works on it: `wf resume` continues it.
+    Interrupted,
     /// Ended successfully.
     Succeeded,
     /// Ended with a failure.
@@ -61,6 +74,7 @@ impl RunStateArg {
         match self {
             Self::Running => "running",
             Self::Waiting => "waiting",
+            Self::Interrupted => "interrupted",
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
@@ -92,7 +106,7 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
             "no runs yet · start with: wf run PLAN\n"
         });
     } else {
-        ui.print(&runs.table(ui.host.now())?)?;
+        ui.print(&runs.table()?)?;
     }
     Ok(CliExitCode::Ok)
 }
@@ -100,14 +114,15 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
 fn query(args: &RunsArgs) -> Result<RunListQuery, CommandError> {
     let plan = args.plan.as_deref().map(PlanId::parse).transpose();
     let plan = plan.map_err(|error| CommandError::new(CliExitCode::Usage, format!("--plan: {error}")))?;
-    let state = args.state_is.map(|state| match state {
-        RunStateArg::Running => RunStateChoice::Running,
-        RunStateArg::Waiting => RunStateChoice::Waiting,
-        RunStateArg::Succeeded => RunStateChoice::Ended(RunOutcome::Succeeded),
-        RunStateArg::Failed => RunStateChoice::Ended(RunOutcome::Failed),
-        RunStateArg::Cancelled => RunStateChoice::Ended(RunOutcome::Cancelled),
-        RunStateArg::Abandoned => RunStateChoice::Ended(RunOutcome::Abandoned),
-    });
+    let state = args.state_is.and_then(|state| RunLifecycle::from_word(state.word()));
     let session = args.session.clone();
-    Ok(RunListQuery { plan, state, session, nested: args.all, pruned: args.pruned, limit: args.limit })
+    Ok(RunListQuery {
+        plan,
+        state,
+        session,
+        nested: args.kinds.all,
+        no_checks: args.kinds.no_checks,
+        pruned: args.pruned,
+        limit: args.limit,
+    })
 }

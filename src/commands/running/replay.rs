@@ -38,7 +38,8 @@ pub struct ReplayArgs {
     /// Run ID or unique prefix, or the directory of a recording
     #[arg(value_name = "RUN|DIR", required_unless_present = "last")]
     name: Option<String>,
-    /// The latest run
+    /// The latest run; a check or a repair that a slot of a goal began counts only where there is
+    /// no other
     #[arg(long, conflicts_with = "name")]
     last: bool,
     /// Give the recorded answers of people, too; without it the replay ends at the first question to them

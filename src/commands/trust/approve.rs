@@ -41,7 +41,8 @@ pub struct ApproveArgs {
     /// also the step that waits, if several do; `run` is the run itself
     #[arg(value_names = ["PLAN|RUN", "STEP"], num_args = 0..=2)]
     pub names: Vec<String>,
-    /// The latest run
+    /// The latest run; a check or a repair that a slot of a goal began counts only where there is
+    /// no other
     #[arg(long)]
     pub last: bool,
     /// Reason, for the record (of a run)

@@ -37,7 +37,8 @@ pub struct AttestArgs {
     /// Run ID or unique prefix
     #[arg(value_name = "RUN", required_unless_present_any = ["last", "verify"])]
     run: Option<String>,
-    /// The latest run
+    /// The latest run; a check or a repair that a slot of a goal began counts only where there is
+    /// no other
     #[arg(long, conflicts_with = "run")]
     last: bool,
     /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not

@@ -36,7 +36,7 @@ pub use requests::{
     ApiAnswerOptions, ApiDraftText, ApiRequest, ApiRequestList, ApiShownValue, api_request, api_requests,
 };
 pub use runs::{
-    ApiCheck, ApiFailure, ApiParent, ApiRun, ApiRunDetail, ApiRunId, ApiRunPage, ApiRunQuery, api_run,
-    api_runs, run_text, runs_text,
+    ApiCheck, ApiFailure, ApiParent, ApiProgress, ApiRun, ApiRunDetail, ApiRunId, ApiRunPage, ApiRunQuery,
+    api_run, api_runs, run_text, runs_text,
 };
 pub use steps::{ApiAttempt, ApiStep, ApiStepPage, ApiStepQuery, api_steps};

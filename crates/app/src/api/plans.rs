@@ -1,7 +1,7 @@
 //! The plans of a workspace: what they take, what they may do, and their start.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 };
 use wf_base::name::RunId;
 use wf_core::risk::{ActionRisk, risk_of_plan};
-use wf_model::{JsonObject, PlanParam};
+use wf_model::{JsonObject, PlanParam, UniqueKeyJson};
 use wf_sign::canonical;
 
 /// The plans of a workspace, by path.
@@ -73,11 +73,20 @@ pub struct ApiRisk {
 #[schemars(rename = "Start")]
 pub struct ApiStart {
     /// The values of its parameters, as its schema has them.
+    #[serde(deserialize_with = "read_params")]
     pub params: JsonObject,
     /// The digest of the plan as it was read; absent: it starts as it is now.
     pub digest: Option<String>,
     /// The signed statement, if an approver signs for the run: a DSSE envelope, as text.
     pub token: Option<String>,
+}
+
+/// Reads parameters of which none stands there twice: nobody could tell which value is meant.
+fn read_params<'de, D: Deserializer<'de>>(from: D) -> Result<JsonObject, D::Error> {
+    match UniqueKeyJson::deserialize(from)?.0 {
+        Value::Object(params) => Ok(params),
+        _ => Err(D::Error::custom("`params` is no object")),
+    }
 }
 
 /// A statement that an approver signs to start a plan.

@@ -8,28 +8,27 @@ use super::{
     steps::{ApiStepPage, ApiStepQuery, step_page},
 };
 use crate::{
-    Caller, CommandError, StateReader, names,
+    Caller, CommandError, names,
     records::{load_record, name_parent_of},
     usage_error,
-    views::{FailureGroup, RunSelection, RunTab, find_run, run_reader, run_view, state_reader},
+    views::{
+        FailureGroup, RunSelection, RunTab, add_progress, find_run, run_listing, run_listings, run_reader,
+        run_view, state_reader,
+    },
 };
 use wf_base::{
-    keyword::Keyword as _,
     name::{PlanId, RunId},
     time::Moment,
     untrusted::plain,
 };
-use wf_core::machine::{RunOutcome, StepCounts};
+use wf_core::machine::StepCounts;
 use wf_model::JsonObject;
-use wf_report::record::{RunLifecycle, runs, show};
-use wf_store::{RunFilter, RunOwner, RunRow, RunState};
+use wf_report::record::{RunLifecycle, RunListing, StepProgress, runs, show};
+use wf_store::{RunFilter, RunState};
 
 /// The runs of a page if nothing is said, and the most.
 const DEFAULT_RUNS: usize = 50;
 const MAX_RUNS: usize = 500;
-
-/// The words for the states of a run that has not ended.
-const UNENDED: [RunLifecycle; 3] = [RunLifecycle::Running, RunLifecycle::Waiting, RunLifecycle::Interrupted];
 
 /// A run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -52,14 +51,16 @@ pub struct ApiRun {
     /// The time at which it was recorded.
     pub created: Moment,
     pub ended: Option<Moment>,
-    /// The time that it has taken, without that in which no process worked on it.
+    /// The time that it has taken so far, without that in which no process worked on it.
     pub duration_ms: u64,
     /// The reason for its outcome; empty for success.
     pub reason: String,
     /// The first step that failed.
     pub failed_step: Option<String>,
-    /// The number of its steps by outcome; all zero while it runs.
+    /// The number of its steps that have ended, by outcome.
     pub counts: StepCounts,
+    /// The steps that have ended, of a run that has not.
+    pub progress: Option<ApiProgress>,
     /// The number of requests that wait for people.
     pub pending_approvals: u32,
     /// The run that it repeats.
@@ -69,6 +70,16 @@ pub struct ApiRun {
     pub session: Option<String>,
     /// The part of the reconciliation of a goal that it is: `look`, `repair`, `job`.
     pub goal: Option<String>,
+}
+
+/// The steps of a run that has not ended.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Progress")]
+pub struct ApiProgress {
+    /// The steps that have ended.
+    pub done: u32,
+    /// The steps of its plan; absent: the plan is very large.
+    pub total: Option<u32>,
 }
 
 /// The place of a nested run.
@@ -86,7 +97,7 @@ pub struct ApiParent {
 pub struct ApiRunQuery {
     /// Only runs of the plan with this id.
     pub plan: Option<String>,
-    /// Only runs in this state.
+    /// Only runs in this state: `running`, `waiting`, `interrupted`, or how they ended.
     pub state: Option<String>,
     /// Only runs that were recorded before this one: the `next` of the page before.
     pub before: Option<String>,
@@ -164,10 +175,11 @@ pub struct ApiRunId {
 
 impl ApiRun {
     /// Describes a run.
-    pub(super) fn of(row: RunRow, owner: Option<RunOwner>, now: Moment) -> Self {
-        let duration = row.duration_until(row.ended.unwrap_or(now));
+    pub(super) fn of(listing: RunListing) -> Self {
+        let (state, duration) = (listing.life(), listing.took().unwrap_or_default());
+        let RunListing { row, progress, .. } = listing;
         Self {
-            state: RunLifecycle::of(&row, owner).as_str().to_owned(),
+            state: state.as_str().to_owned(),
             standing: row.standing.as_str().to_owned(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             failed_step: row.failed_step.map(|step| step.to_string()),
@@ -183,6 +195,7 @@ impl ApiRun {
             ended: row.ended,
             reason: row.reason,
             counts: row.counts,
+            progress: progress.map(|StepProgress { done, total }| ApiProgress { done, total }),
             pending_approvals: row.pending_approvals,
             retry_of: row.retry_of,
         }
@@ -192,23 +205,22 @@ impl ApiRun {
 /// Runs as they are stored, newest first, with the processes that work on them.
 #[derive(Debug, Default)]
 struct ReadRuns {
-    rows: Vec<(RunRow, Option<RunOwner>)>,
+    runs: Vec<RunListing>,
     /// True if there are older ones.
     has_more: bool,
 }
 
 /// Returns a page of runs. A query that means nothing is refused.
 pub fn api_runs(caller: &dyn Caller, query: &ApiRunQuery) -> Result<ApiRunPage, CommandError> {
-    let ReadRuns { rows, has_more } = ReadRuns::read(caller, query)?;
-    let now = caller.host().now();
-    let runs: Vec<ApiRun> = rows.into_iter().map(|(row, owner)| ApiRun::of(row, owner, now)).collect();
+    let ReadRuns { runs, has_more } = ReadRuns::read(caller, query)?;
+    let runs: Vec<ApiRun> = runs.into_iter().map(ApiRun::of).collect();
     Ok(ApiRunPage { next: runs.last().filter(|_| has_more).map(|run| run.id.clone()), runs })
 }
 
 /// Returns the same runs as the table for people; empty if there are none.
 pub fn runs_text(caller: &dyn Caller, query: &ApiRunQuery) -> Result<String, CommandError> {
-    let ReadRuns { rows, .. } = ReadRuns::read(caller, query)?;
-    Ok(if rows.is_empty() { String::new() } else { plain(&runs(&rows, caller.host().now())) })
+    let ReadRuns { runs: read, .. } = ReadRuns::read(caller, query)?;
+    Ok(if read.is_empty() { String::new() } else { plain(&runs(&read)) })
 }
 
 impl ReadRuns {
@@ -225,10 +237,7 @@ impl ReadRuns {
             return query.before.as_deref().map_or_else(|| Ok(Self::default()), |run| Err(unknown(run)));
         };
         let before = query.before.as_deref().map(|run| find_run(&reader, run)?.ok_or_else(|| unknown(run)));
-        let state = life.map(|life| match life {
-            RunLifecycle::Ended(outcome) => RunState::Ended(outcome),
-            _ => RunState::Running,
-        });
+        let state = life.map(RunLifecycle::recorded);
         let filter = RunFilter {
             plan,
             state,
@@ -239,36 +248,25 @@ impl ReadRuns {
         };
         // Only the processes of those that have not ended tell which state they are in.
         let most = if state == Some(RunState::Running) { usize::MAX } else { limit + 1 };
-        let mut rows = Vec::new();
-        for mut row in reader.store().runs().list(most, &filter)? {
-            let owner = owner_of(&reader, &row)?;
-            if life.is_none_or(|life| life == RunLifecycle::of(&row, owner)) {
-                names::name_parent(reader.store(), &mut row)?;
-                rows.push((row, owner));
-            }
+        let mut runs = run_listings(&reader, reader.store().runs().list(most, &filter)?)?;
+        runs.retain(|listing| life.is_none_or(|life| life == listing.life()));
+        let has_more = runs.len() > limit;
+        runs.truncate(limit);
+        add_progress(&reader, &mut runs, caller.host().now())?;
+        for listing in &mut runs {
+            names::name_parent(reader.store(), &mut listing.row)?;
         }
-        let has_more = rows.len() > limit;
-        rows.truncate(limit);
-        Ok(Self { rows, has_more })
+        Ok(Self { runs, has_more })
     }
 }
 
 /// Reads the word for the state of a run.
 fn read_state(word: &str) -> Result<RunLifecycle, CommandError> {
-    let outcomes = RunOutcome::ALL.iter().map(|outcome| RunLifecycle::Ended(*outcome));
-    let states: Vec<RunLifecycle> = UNENDED.into_iter().chain(outcomes).collect();
-    states.iter().copied().find(|state| state.as_str() == word).ok_or_else(|| {
-        let words: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+    RunLifecycle::from_word(word).ok_or_else(|| {
+        let words: Vec<&str> = RunLifecycle::all().map(RunLifecycle::as_str).collect();
         let error = usage_error(format!("`state`: there is no state `{word}`"));
         error.hint(format!("the states are {}", words.join(", ")))
     })
-}
-
-fn owner_of(reader: &StateReader, row: &RunRow) -> Result<Option<RunOwner>, CommandError> {
-    match row.state {
-        RunState::Running => Ok(reader.store().leases().owner(&row.id)?),
-        RunState::Ended(_) => Ok(None),
-    }
 }
 
 /// Returns the run whose id begins with a text; `None`: there is none, or several.
@@ -279,13 +277,14 @@ pub fn api_run(caller: &dyn Caller, run: &str) -> Result<Option<ApiRunDetail>, C
     let (store, now) = (reader.store(), caller.host().now());
     let mut row = store.runs().get(&run)?;
     names::name_parent(store, &mut row)?;
-    let owner = owner_of(&reader, &row)?;
+    let mut listing = run_listing(&reader, row)?;
+    add_progress(&reader, [&mut listing], now)?;
     let selection = RunSelection { tab: RunTab::Steps, ..RunSelection::default() };
     let view = run_view(&reader, &run, &selection, now)?;
     let children = store.runs().children(&run)?.into_iter();
     Ok(Some(ApiRunDetail {
         title: view.title,
-        steps: step_page(&reader, &run, &ApiStepQuery::default())?,
+        steps: step_page(&reader, &run, listing.life(), &ApiStepQuery::default())?,
         failures: view
             .failures
             .into_iter()
@@ -295,7 +294,7 @@ pub fn api_run(caller: &dyn Caller, run: &str) -> Result<Option<ApiRunDetail>, C
         requests: view.requests.into_iter().map(ApiRequest::of_open).collect(),
         repeated_by: store.runs().repeats(&run)?,
         nested: children.map(|(run, attempt)| ApiParent { run, attempt }).collect(),
-        run: ApiRun::of(row, owner, now),
+        run: ApiRun::of(listing),
     }))
 }
 

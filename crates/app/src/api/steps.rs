@@ -3,10 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caller, CommandError, StateReader, usage_error, views::run_reader};
+use crate::{
+    Caller, CommandError, StateReader, usage_error,
+    views::{run_listing, run_reader},
+};
 use wf_base::{keyword::Keyword as _, name::RunId, time::Moment};
 use wf_core::machine::{StepState, TaskId, WorkExit};
 use wf_model::JsonObject;
+use wf_report::record::RunLifecycle;
 use wf_store::{AttemptRow, StepOrder, StepRow, StepSelection};
 
 /// The steps of a page if nothing is said, and the most.
@@ -86,13 +90,15 @@ pub fn api_steps(
     let Some((reader, run)) = run_reader(caller, run)? else {
         return Ok(None);
     };
-    step_page(&reader, &run, query).map(Some)
+    let life = run_listing(&reader, reader.store().runs().get(&run)?)?.life();
+    step_page(&reader, &run, life, query).map(Some)
 }
 
-/// Reads a page of steps.
+/// Reads a page of the steps of a run in a state of its life.
 pub(super) fn step_page(
     reader: &StateReader,
     run: &RunId,
+    life: RunLifecycle,
     query: &ApiStepQuery,
 ) -> Result<ApiStepPage, CommandError> {
     let state = query.state.as_deref().map(|word| {
@@ -109,7 +115,7 @@ pub(super) fn step_page(
         return Err(usage_error(format!("`limit` is 1 to {MAX_STEPS}")));
     }
     let selection = StepSelection {
-        states: state.map(|state| vec![state]),
+        states: state.map(|state| life.recorded_states(state)),
         offset: query.offset,
         limit,
         order: StepOrder::Start,
@@ -118,23 +124,23 @@ pub(super) fn step_page(
     let found: usize = page
         .states
         .iter()
-        .filter(|(own, _)| state.is_none_or(|state| state == **own))
+        .filter(|(own, _)| state.is_none_or(|state| state == life.shown_state(**own)))
         .map(|(_, count)| count)
         .sum();
     let behind = query.offset.saturating_add(page.steps.len());
-    let steps = page.steps.into_iter().map(|row| ApiStep::of(reader, run, row));
+    let steps = page.steps.into_iter().map(|row| ApiStep::of(reader, run, life, row));
     Ok(ApiStepPage { steps: steps.collect::<Result<_, _>>()?, more_steps: found.saturating_sub(behind) })
 }
 
 impl ApiStep {
-    fn of(reader: &StateReader, run: &RunId, row: StepRow) -> Result<Self, CommandError> {
+    fn of(reader: &StateReader, run: &RunId, life: RunLifecycle, row: StepRow) -> Result<Self, CommandError> {
         let task_id = TaskId { step: row.step.clone(), item: row.item };
         let attempts =
             if row.attempts > 0 { reader.store().attempts().of_task(run, &task_id)? } else { Vec::new() };
         Ok(Self {
             step: task_id.to_string(),
             name: task_id.display_name(row.item_key.as_deref()),
-            state: row.state.as_str().to_owned(),
+            state: life.shown_state(row.state).as_str().to_owned(),
             standing: row.standing.as_str().to_owned(),
             duration_ms: row.started.and_then(|started| duration(started, row.ended)),
             started: row.started,

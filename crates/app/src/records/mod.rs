@@ -25,7 +25,7 @@ pub use attestation::attest_run;
 pub(crate) use calls::body;
 pub use calls::{CallView, exchanges_text, view_call};
 pub use explanation::{TaskReasons, is_check_run, recorded_plan, recorded_rounds};
-pub use list::{RunList, RunListQuery, RunStateChoice};
+pub use list::{RunList, RunListQuery};
 pub use logs::{AttemptLog, LogSelection};
 pub use reverification::{VerifiedRun, verify_run};
 pub use run::{LogTails, load_record, name_parent_of, record_document, record_of_run, recorded_params};

@@ -16,7 +16,7 @@ use wf_report::record::{
     AgentCalls, AskedCall, CallChain, CallSources, GapTrajectory, LoopedAttempt, ModelSpending,
     NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord, UnbegunChild,
 };
-use wf_store::StoreReader;
+use wf_store::{RunState, StoreReader};
 
 /// The depth to which nested runs are read; deeper ones cannot be made.
 const MAX_DEPTH: usize = 32;
@@ -111,7 +111,10 @@ fn record_of_facts(
     let sources = CallSources { agents: &agents, asked: &calls, nested: &nested };
     let plan = if sources.is_empty() { None } else { plan()? };
     let call_chain = plan.map(|plan| CallChain::from_plan(&plan, sources)).unwrap_or_default();
-    let (row, owner) = (reader.runs().get(run)?, reader.leases().owner(run)?);
+    let (mut row, owner) = (reader.runs().get(run)?, reader.leases().owner(run)?);
+    if row.state == RunState::Running {
+        row.counts = reader.steps().counts(run)?;
+    }
     Ok(RunRecord {
         v: RECORD_VERSION,
         life: RunLifecycle::of(&row, owner),

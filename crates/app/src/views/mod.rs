@@ -79,6 +79,7 @@ pub use run::{
     file_text, run_view, task_view,
 };
 pub use runs::{RunPage, RunQuery, recorded_plans, run_documents, run_page, usual_duration};
+pub(crate) use runs::{add_progress, run_listing, run_listings};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};
 pub use suggestions::{SuggestionCard, open_suggestions, suggestion_cards};
 pub use wf_core::suggestion::SuggestionRecord;

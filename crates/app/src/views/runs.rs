@@ -11,10 +11,8 @@ use wf_base::{
     time::{Moment, parse_duration},
 };
 use wf_core::machine::RunOutcome;
-use wf_report::record::{RunLifecycle, write_lifecycle};
-use wf_store::{
-    ChosenRuns, RunChoice, RunFilter, RunListOrder, RunOwner, RunRow, RunState, RunTrigger, StoreReader,
-};
+use wf_report::record::{RunLifecycle, RunListing, StepProgress};
+use wf_store::{ChosenRuns, RunChoice, RunFilter, RunListOrder, RunRow, RunState, RunTrigger};
 
 /// The runs of a page of the list.
 const PAGE_RUNS: usize = 50;
@@ -24,6 +22,8 @@ const MAX_TEXT: usize = 200;
 
 /// A day, in which a date ends.
 const DAY: Duration = Duration::from_hours(24);
+/// The largest plan whose steps a list counts, in bytes: a larger one would take longer to read than all else of it.
+const MAX_READ_BYTES: u64 = 2_000_000;
 
 /// The runs from which the time of the next one is estimated, and the fewest that tell it.
 const USUAL_RUNS: usize = 10;
@@ -72,7 +72,7 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
         return Ok(RunPage::default());
     };
     if choice.has_unended {
-        choice.without = unended_in_other_states(reader.store(), &states)?;
+        choice.without = unended_in_other_states(&reader, &states)?;
     }
     let offset = query.page.saturating_mul(PAGE_RUNS);
     let ChosenRuns { rows, has_more } = choice.read(reader.store(), offset, PAGE_RUNS, now)?;
@@ -85,7 +85,9 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
         }
         hidden_checks = checks.count(reader.store())?;
     }
-    Ok(RunPage { runs: run_documents(&with_owners(reader.store(), rows)?), has_more, hidden_checks })
+    let mut runs = run_listings(&reader, rows)?;
+    add_progress(&reader, &mut runs, now)?;
+    Ok(RunPage { runs: run_documents(&runs), has_more, hidden_checks })
 }
 
 /// Returns the ids of the plans of recorded runs.
@@ -101,13 +103,9 @@ pub fn recorded_plans(caller: &dyn Caller) -> Result<Vec<String>, CommandError> 
 
 /// Reads the words for states.
 fn read_states(words: &[String]) -> Result<Vec<RunLifecycle>, CommandError> {
-    let outcomes = RunOutcome::ALL.iter().map(|outcome| RunLifecycle::Ended(*outcome));
-    let unended = [RunLifecycle::Running, RunLifecycle::Waiting, RunLifecycle::Interrupted];
-    let known: Vec<RunLifecycle> = unended.into_iter().chain(outcomes).collect();
     let read = |word: &String| {
-        let found = known.iter().copied().find(|life| life.as_str() == word);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = known.iter().map(|life| life.as_str()).collect();
+        RunLifecycle::from_word(word).ok_or_else(|| {
+            let names: Vec<&str> = RunLifecycle::all().map(RunLifecycle::as_str).collect();
             usage_error(format!("`state` is one of {}", names.join(", ")))
         })
     };
@@ -183,13 +181,13 @@ fn read_instant(text: &str, field: &str, now: Moment) -> Result<Option<ReadInsta
 
 /// Returns the runs that have not ended and are in other states.
 fn unended_in_other_states(
-    reader: &StoreReader,
+    reader: &StateReader,
     states: &[RunLifecycle],
 ) -> Result<Vec<RunId>, CommandError> {
     let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
-    let rows = with_owners(reader, reader.runs().list(usize::MAX, &filter)?)?;
-    let others = rows.into_iter().filter(|(row, owner)| !states.contains(&RunLifecycle::of(row, *owner)));
-    Ok(others.map(|(row, _)| row.id).collect())
+    let unended = run_listings(reader, reader.store().runs().list(usize::MAX, &filter)?)?;
+    let others = unended.into_iter().filter(|listing| !states.contains(&listing.life()));
+    Ok(others.map(|listing| listing.row.id).collect())
 }
 
 /// Returns the time that runs of a plan take: the median of the last ones that succeeded; `None`: there are too few.
@@ -213,34 +211,53 @@ pub(super) fn median(durations: impl Iterator<Item = Duration>) -> Option<Durati
     durations.get(durations.len() / 2).copied()
 }
 
-/// Pairs runs with the processes working on them.
-pub(super) fn with_owners(
-    reader: &StoreReader,
-    runs: Vec<RunRow>,
-) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
-    let mut owned = Vec::with_capacity(runs.len());
-    for row in runs {
-        let owner = match row.state {
-            RunState::Running => reader.leases().owner(&row.id)?,
-            RunState::Ended(_) => None,
-        };
-        owned.push((row, owner));
+/// Returns runs with the processes working on them.
+pub(crate) fn run_listings(reader: &StateReader, rows: Vec<RunRow>) -> Result<Vec<RunListing>, CommandError> {
+    rows.into_iter().map(|row| run_listing(reader, row)).collect()
+}
+
+/// Returns a run with the process working on it.
+pub(crate) fn run_listing(reader: &StateReader, row: RunRow) -> Result<RunListing, CommandError> {
+    let owner = match row.state {
+        RunState::Running => reader.store().leases().owner(&row.id)?,
+        RunState::Ended(_) => None,
+    };
+    Ok(RunListing::new(row, owner))
+}
+
+/// Adds to runs that have not ended how far they have come, and how long that has taken. Of a run that no process works on,
+/// the time counts up to its last event.
+pub(crate) fn add_progress<'r>(
+    reader: &StateReader,
+    run_listings: impl IntoIterator<Item = &'r mut RunListing>,
+    now: Moment,
+) -> Result<(), CommandError> {
+    let store = reader.store();
+    for listing in run_listings {
+        let life = listing.life();
+        if matches!(life, RunLifecycle::Ended(_)) {
+            continue;
+        }
+        let run = &listing.row.id;
+        let is_read = store.sources().size(run)? <= MAX_READ_BYTES;
+        let plan = if is_read { reader.plan(run)? } else { None };
+        let counts = store.steps().counts(run)?;
+        let done = counts.total();
+        // A controller may have added steps to those of the plan.
+        let total = plan.map(|plan| u32::try_from(plan.steps().len()).unwrap_or(u32::MAX).max(done));
+        listing.so_far = Some(match life {
+            RunLifecycle::Interrupted => store.runs().work_time(run)?,
+            _ => listing.row.duration_until(now),
+        });
+        listing.progress = Some(StepProgress { done, total });
+        listing.row.counts = counts;
     }
-    Ok(owned)
+    Ok(())
 }
 
 /// Returns runs as documents: their rows, with the state in their life cycle.
-pub fn run_documents(rows: &[(RunRow, Option<RunOwner>)]) -> Vec<Value> {
-    let document = |(row, owner): &(RunRow, Option<RunOwner>)| {
-        let mut value = serde_json::to_value(row).unwrap_or_default();
-        let life = Value::from(RunLifecycle::of(row, *owner).as_str());
-        write_lifecycle(&mut value, &life);
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("life".into(), life);
-        }
-        value
-    };
-    rows.iter().map(document).collect()
+pub fn run_documents(run_listings: &[RunListing]) -> Vec<Value> {
+    run_listings.iter().map(RunListing::document).collect()
 }
 
 #[cfg(test)]

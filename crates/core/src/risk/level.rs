@@ -105,6 +105,15 @@ impl ActionRisk {
         if other.rule > self.rule || names_more { other } else { self }
     }
 
+    /// Returns the reason for its level, in a sentence.
+    pub fn reason(&self) -> String {
+        let reason = self.rule.reason();
+        match (self.rule, self.step.as_str()) {
+            (RiskRule::ReadsOnly, _) | (_, "") => format!("it {reason}"),
+            (_, step) => format!("`{step}` {reason}"),
+        }
+    }
+
     /// Returns it as the risk of a step with the other one inside.
     pub(super) fn inside(self, outer: &str) -> Self {
         let step = if self.step.is_empty() { outer.to_owned() } else { format!("{outer}/{}", self.step) };
@@ -114,10 +123,6 @@ impl ActionRisk {
 
 impl fmt::Display for ActionRisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (level, reason) = (self.level.as_str(), self.rule.reason());
-        match (self.rule, self.step.as_str()) {
-            (RiskRule::ReadsOnly, _) | (_, "") => write!(f, "{level}: it {reason}"),
-            (_, step) => write!(f, "{level}: `{step}` {reason}"),
-        }
+        write!(f, "{}: {}", self.level.as_str(), self.reason())
     }
 }

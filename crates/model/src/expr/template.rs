@@ -78,6 +78,25 @@ impl Template {
         &self.source
     }
 
+    /// Returns the text for people who read it before its values are known: `Publish (the parameter region)?`.
+    pub fn words(&self) -> String {
+        let words = |piece: &TemplatePiece| match piece {
+            TemplatePiece::Text(part) => part.clone(),
+            TemplatePiece::Value(expr) => {
+                match (expr.constant(), expr.source().trim().strip_prefix("params.")) {
+                    (Some(value), _) => shown(value),
+                    (None, Some(name))
+                        if name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') =>
+                    {
+                        format!("(the parameter {name})")
+                    }
+                    (None, _) => format!("({})", expr.source().trim()),
+                }
+            }
+        };
+        self.pieces.iter().map(words).collect()
+    }
+
     /// Returns every name read, with its position.
     pub fn refs(&self) -> &[SpannedReference] {
         &self.references

@@ -51,11 +51,11 @@ impl ValueSchema {
         self.compiled.is_valid(value)
     }
 
-    /// Returns the first mistake in a value, if any, in one sentence.
+    /// Returns the first mistake in a value, if any, in one sentence. Of a long value it has the beginning and the end.
     pub fn first_mistake(&self, value: &Value) -> Option<String> {
         self.compiled.iter_errors(value).next().map(|error| {
-            let at = error.instance_path().to_string();
-            if at.is_empty() { error.to_string() } else { format!("at {at}: {error}") }
+            let (at, mistake) = (error.instance_path().to_string(), shortened(&error.to_string()));
+            if at.is_empty() { mistake } else { format!("at {}: {mistake}", shortened(&at)) }
         })
     }
 
@@ -86,6 +86,20 @@ impl std::fmt::Debug for ValueSchema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Schema({})", self.text)
     }
+}
+
+/// The most characters of the beginning, and of the end, of a mistake that has a long value in it.
+const MISTAKE_CHARS: usize = 300;
+
+/// Returns a sentence without the middle, if it is long: a value may be as long as a request.
+fn shortened(mistake: &str) -> String {
+    let count = mistake.chars().count();
+    let Some(left_out) = count.checked_sub(2 * MISTAKE_CHARS).filter(|left_out| *left_out > 0) else {
+        return mistake.to_owned();
+    };
+    let begin: String = mistake.chars().take(MISTAKE_CHARS).collect();
+    let end: String = mistake.chars().skip(count - MISTAKE_CHARS).collect();
+    format!("{begin} … {left_out} characters more … {end}")
 }
 
 /// The keyword `type` of a schema. An integer is written with digits alone: `1e3`, `1000.0` and numbers beyond 64 bits are
@@ -171,6 +185,16 @@ mod tests {
         assert_eq!(schema("array").read("[1]"), json!([1]));
         assert_eq!(schema("integer").read("twelve"), json!("twelve"));
         assert!(schema("integer").first_mistake(&json!("twelve")).is_some());
+    }
+
+    #[test]
+    fn a_mistake_in_a_long_value_is_short_and_keeps_what_is_wrong() {
+        let schema = ValueSchema::new(json!({"type": "string", "maxLength": 9})).unwrap();
+        let mistake = schema.first_mistake(&json!("ä".repeat(900_000))).unwrap();
+        assert!(mistake.chars().count() < 700, "{} characters", mistake.chars().count());
+        assert!(mistake.starts_with("\"ä") && mistake.ends_with("is longer than 9 characters"), "{mistake}");
+        let short = schema.first_mistake(&json!("more than nine")).unwrap();
+        assert_eq!(short, "\"more than nine\" is longer than 9 characters");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use strip::{StripColumn, day_strip};
 pub use svg::{page_svg, svg};
 pub use timeline::{
     BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineChoice, TimelineRange,
-    TimelineRow, TimelineZoom, choose_rows, timeline_svg,
+    TimelineRow, TimelineZoom, choose_rows, timeline_html,
 };
 pub use trend::{TrendDot, TrendWeek, rate_svg, trend_svg};
 pub use week::{WEEK_HOURS, WeekMark, WeekRow, week_svg};

@@ -3,8 +3,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::words::outcome_style;
-use wf_base::untrusted::{BOLD, WARN};
-use wf_core::machine::RunOutcome;
+use wf_base::{
+    keyword::Keyword as _,
+    untrusted::{BOLD, WARN},
+};
+use wf_core::machine::{RunOutcome, StepState};
 use wf_store::{RunOwner, RunRow, RunState};
 
 /// The state of a run in its life cycle, its process considered.
@@ -31,6 +34,37 @@ impl RunLifecycle {
             RunState::Running if run.pending_approvals > 0 => Self::Waiting,
             RunState::Running => Self::Interrupted,
         }
+    }
+
+    /// Returns every state, those before the end first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let ends = RunOutcome::ALL.iter().map(|outcome| Self::Ended(*outcome));
+        [Self::Running, Self::Waiting, Self::Interrupted].into_iter().chain(ends)
+    }
+
+    /// Returns the state with a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::all().find(|life| life.as_str() == word)
+    }
+
+    /// Returns the state that the store has for it.
+    pub fn recorded(self) -> RunState {
+        match self {
+            Self::Ended(outcome) => RunState::Ended(outcome),
+            Self::Running | Self::Waiting | Self::Interrupted => RunState::Running,
+        }
+    }
+
+    /// Returns the state that is shown for the recorded one of a task: in a run that waits for people, nothing runs. A
+    /// repeated step, or one that uses a plan, waits with its parts.
+    pub fn shown_state(self, recorded: StepState) -> StepState {
+        if self == Self::Waiting && recorded == StepState::Running { StepState::Waiting } else { recorded }
+    }
+
+    /// Returns the recorded states of the tasks that are shown in one.
+    pub fn recorded_states(self, shown: StepState) -> Vec<StepState> {
+        let is_shown = |recorded: &&StepState| self.shown_state(**recorded) == shown;
+        StepState::ALL.iter().filter(is_shown).copied().collect()
     }
 
     /// Returns the word for it.
@@ -76,5 +110,35 @@ pub(super) fn write_lifecycles(record: &mut Value) {
 impl Serialize for RunLifecycle {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunLifecycle;
+    use wf_core::machine::{RunOutcome, StepState};
+
+    #[test]
+    fn each_state_is_found_by_its_word() {
+        for life in RunLifecycle::all() {
+            assert_eq!(RunLifecycle::from_word(life.as_str()), Some(life));
+        }
+        assert_eq!(RunLifecycle::from_word("interrupted"), Some(RunLifecycle::Interrupted));
+        assert_eq!(RunLifecycle::from_word("Running"), None);
+    }
+
+    #[test]
+    fn a_step_waits_with_its_run_and_is_found_by_the_word_that_is_shown() {
+        use StepState::{Running, Succeeded, Waiting};
+        let (waiting, running) = (RunLifecycle::Waiting, RunLifecycle::Running);
+        assert_eq!(
+            [Running, Waiting, Succeeded].map(|state| waiting.shown_state(state)),
+            [Waiting, Waiting, Succeeded]
+        );
+        assert_eq!([Running, Waiting].map(|state| running.shown_state(state)), [Running, Waiting]);
+        assert_eq!(waiting.recorded_states(Running), []);
+        assert_eq!(waiting.recorded_states(Waiting).len(), 2);
+        assert_eq!(running.recorded_states(Running), [Running]);
+        assert_eq!(RunLifecycle::Ended(RunOutcome::Failed).recorded_states(Succeeded), [Succeeded]);
     }
 }

@@ -10,6 +10,7 @@ mod calls;
 mod decisions;
 mod gaps;
 mod lifecycle;
+mod listing;
 #[expect(clippy::module_inception, reason = "the module is named after its type")]
 mod record;
 mod reports;
@@ -28,6 +29,7 @@ pub use calls::{
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use gaps::GapTrajectory;
 pub use lifecycle::{RunLifecycle, write_lifecycle};
+pub use listing::{RunListing, StepProgress};
 pub use record::{NestedRunRecord, RECORD_VERSION, RunRecord};
 pub use reports::{
     findings::{all_pass, findings},

@@ -97,10 +97,8 @@ impl RunRecord {
     /// pending approvals, nothing runs.
     #[must_use]
     pub fn with_waiting_tasks(mut self) -> Self {
-        if self.life == RunLifecycle::Waiting {
-            let running = self.steps.iter_mut();
-            let running = running.filter(|row| row.state == StepState::Running);
-            running.for_each(|row| row.state = StepState::Waiting);
+        for row in &mut self.steps {
+            row.state = self.life.shown_state(row.state);
         }
         self
     }

@@ -19,9 +19,13 @@ use wf_core::machine::LockHolder;
 pub struct LeaseTable<S>(pub(crate) S);
 
 impl LeaseTable<&StoreReader> {
-    /// Returns the process working on a run, or did last; `None` once it released the run.
+    /// Returns the process working on a run, or did last; `None` once it released the run. That of a nested run is the
+    /// process of the outermost one.
     pub fn owner(self, run: &RunId) -> Result<Option<RunOwner>, StoreError> {
-        let newest = self.0.query(|connection| run_lease::newest(connection, run))?;
+        let newest = self.0.query(|connection| {
+            let outermost = run_lease::root(connection, run.as_str())?;
+            run_lease::newest(connection, &outermost)
+        })?;
         let held = newest.filter(|lease| lease.released.is_none());
         Ok(held.map(|lease| RunOwner { pid: lease.pid, alive: !lease.may_be_taken }))
     }

@@ -223,11 +223,11 @@ impl RunTable<&StoreReader> {
         }
     }
 
-    /// Returns the latest run not nested. A check of a goal at a slot is meant only where there is no other run: with a goal
-    /// due each minute, it would hide the runs of people.
+    /// Returns the latest run not nested. What a slot of a goal began, a check or a repair, is meant only where there is no
+    /// other run: with a goal due each minute, it would hide the runs of people.
     pub fn last(self) -> Result<RunId, FindError> {
         let sql = "SELECT id FROM runs WHERE parent IS NULL
-                       AND NOT (config ->> '$.goal' IS 'look' AND ifnull(params ->> '$.slot', '') <> '')
+                       AND NOT (ifnull(config ->> '$.goal', '') IN ('look', 'repair') AND ifnull(params ->> '$.slot', '') <> '')
                    ORDER BY key DESC LIMIT 1";
         match self.0.ids(sql, ())?.into_iter().next() {
             Some(run) => Ok(run),

@@ -16,7 +16,7 @@ use wf_base::{
     name::{Name, RunId},
     time::Moment,
 };
-use wf_core::machine::{Attempt, LeftProcesses, Standing, StepState, TaskId};
+use wf_core::machine::{Attempt, LeftProcesses, Standing, StepCounts, StepState, TaskId};
 
 /// A selection of the tasks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,6 +153,23 @@ impl StepTable<&StoreReader> {
                 attempts: row.get(5)?,
             })
         })
+    }
+
+    /// Returns the number of the whole steps of a run that have ended, by their ends.
+    pub fn counts(self, run: &RunId) -> Result<StepCounts, StoreError> {
+        self.0.fold(run)?;
+        let sql = "SELECT state, standing, allowed_to_fail, count(*) FROM steps
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND item = ?2 GROUP BY 1, 2, 3";
+        let mut counts = StepCounts::default();
+        let ends = self.0.all(sql, (run.as_str(), NO_ITEM), |row| {
+            Ok((row.word::<StepState>(0)?, row.word(1)?, row.get(2)?, row.get::<_, u32>(3)?))
+        })?;
+        for (state, standing, is_allowed_to_fail, count) in ends {
+            if state.is_final() {
+                *counts.of_end(state, standing, is_allowed_to_fail) += count;
+            }
+        }
+        Ok(counts)
     }
 
     /// Returns the items of the repeated steps of a run, by step and state, counted.

@@ -46,7 +46,7 @@ pub struct RunRow {
     pub reason: String,
     /// The first step that failed.
     pub failed_step: Option<Name>,
-    /// The number of its steps by outcome; all zero while it runs.
+    /// The number of its steps that have ended, by outcome; all zero while it runs, unless they were counted.
     pub counts: StepCounts,
     pub outputs: JsonObject,
     /// The number of open questions to the user.

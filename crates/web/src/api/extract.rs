@@ -113,6 +113,11 @@ mod tests {
             "{unknown}"
         );
         assert_eq!(read_body::<ApiStart>(b" \n").unwrap(), ApiStart::default());
+        let twice = refusal("{\"params\": {\"a\": 1,\n \"a\": 2}}");
+        assert_eq!(
+            (&twice["message"], &twice["place"]),
+            (&json!("the body means nothing here: duplicate key `a`"), &json!("body, line 2, column 8"))
+        );
         let list = refusal(" [{\"greeting\": \"hello\"}, null, null]");
         assert!(list["message"].as_str().unwrap().contains("a list, and not an object"), "{list}");
     }

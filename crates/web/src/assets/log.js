@@ -284,8 +284,10 @@ class LogView extends HTMLElement {
     const row = this.seenRow();
     const place = row ? row.offsetTop - this.pane.scrollTop : 0;
     change();
-    if (row?.isConnected) {
-      this.pane.scrollTop = row.offsetTop - place;
+    // The row may have been made anew, and the rows above it may be taller now.
+    const same = row?.isConnected ? row : this.body.children[(row?.line.n ?? 0) - this.first];
+    if (same) {
+      this.pane.scrollTop = same.offsetTop - place;
     }
   }
 

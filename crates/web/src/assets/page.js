@@ -18,7 +18,8 @@ function wording(at) {
     return date.format(at);
   }
   const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS.at(-1);
-  return relative.format(Math.trunc(seconds / length), unit);
+  // What has passed is counted as it has passed; a week that was chosen just now is no six days.
+  return relative.format(seconds > 0 ? Math.round(seconds / length) : Math.trunc(seconds / length), unit);
 }
 
 // Shows the times of a part of a page. A time that was pressed shows when exactly it was.
@@ -73,7 +74,12 @@ for (const event of ["focusin", "focusout"]) {
 }
 showTimes(document);
 setInterval(() => document.visibilityState === "visible" && showTimes(document), 10_000);
-setInterval(() => document.visibilityState === "visible" && tick(document), 1000);
+setInterval(() => {
+  if (document.visibilityState === "visible") {
+    tick(document);
+    document.dispatchEvent(new Event("tick"));
+  }
+}, 1000);
 
 // `/` leads to the search, as long as no field has the keys.
 document.addEventListener("keydown", (event) => {

@@ -153,6 +153,8 @@ export function line(list, name, value) {
   term.textContent = name;
   const text = document.createElement("pre");
   text.textContent = visible(reading(value));
+  text.classList.toggle("block", text.textContent.includes("\n"));
+  text.classList.toggle("instant", /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text.textContent));
   const description = document.createElement("dd");
   description.append(text);
   list.append(term, description);

@@ -139,6 +139,7 @@ pub(super) fn with_texts(shape: &Value, text: &str) -> Value {
         Value::String(own)
             if own.starts_with("2026-") && own.ends_with('Z')
                 || own.starts_with("<svg")
+                || own.starts_with("<div class=\"timeline\"")
                 || own.starts_with("<p>") =>
         {
             shape.clone()

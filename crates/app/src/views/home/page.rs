@@ -8,17 +8,17 @@ use serde_json::Value;
 use crate::{
     Caller, CommandError,
     views::{
-        GoalListing, InboxView, StateReader, goals::goal_listings_of, inbox_view, run_documents, runs,
-        state_reader,
+        GoalListing, InboxView, StateReader, add_progress, goals::goal_listings_of, inbox_view,
+        run_documents, run_listings, state_reader,
     },
 };
 use wf_base::{keyword::Keyword as _, name::PlanId, time::Moment};
 use wf_core::{goal::ReconciliationHealth, machine::RunOutcome};
 use wf_report::{
     draw::{StripColumn, day_strip},
-    record::RunLifecycle,
+    record::{RunLifecycle, RunListing},
 };
-use wf_store::{RunFilter, RunOwner, RunRow, RunState};
+use wf_store::{RunFilter, RunRow, RunState};
 
 /// The latest runs of the page, and those among which a failure is looked for.
 const LATEST_RUNS: usize = 8;
@@ -108,20 +108,19 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
         return Ok(view);
     };
     let filter = RunFilter { no_checks: true, ..RunFilter::default() };
-    let rows = runs::with_owners(reader.store(), reader.store().runs().list(SEARCHED_RUNS, &filter)?)?;
-    let mut failures = unmended_failures(&rows, now);
+    let mut runs = run_listings(reader, reader.store().runs().list(SEARCHED_RUNS, &filter)?)?;
+    let mut failures = unmended_failures(&runs, &view.troubled, now);
     view.more_failures = failures.len().saturating_sub(MAX_ROWS);
     failures.truncate(MAX_ROWS);
     view.failures = run_documents(&failures);
-    view.latest = run_documents(rows.get(..LATEST_RUNS.min(rows.len())).unwrap_or_default());
+    runs.truncate(LATEST_RUNS);
+    add_progress(reader, &mut runs, now)?;
+    view.latest = run_documents(&runs);
     let running = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
-    let running = runs::with_owners(reader.store(), reader.store().runs().list(usize::MAX, &running)?)?;
-    let is_running =
-        |(row, owner): &&(RunRow, Option<RunOwner>)| RunLifecycle::of(row, *owner) == RunLifecycle::Running;
+    let running = run_listings(reader, reader.store().runs().list(usize::MAX, &running)?)?.into_iter();
     view.running = running
-        .iter()
-        .filter(is_running)
-        .map(|(row, owner)| run_progress(reader, row, *owner))
+        .filter(|listing| listing.life() == RunLifecycle::Running)
+        .map(|listing| run_progress(reader, &listing))
         .collect::<Result<_, _>>()?;
     let since = Moment::from_millis((now.millis() / PART_MS + 1 - DAY_PARTS) * PART_MS);
     let of_day = RunFilter { since: Some(since), ..RunFilter::default() };
@@ -136,28 +135,28 @@ fn is_troubled(goal: &Value) -> bool {
     !is_kept || !goal["broken"].is_null() || !goal["paused"].is_null() || !goal["waits"].is_null()
 }
 
-/// Returns the failed runs after which no run of the same plan ended otherwise, newest first.
-fn unmended_failures(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> Vec<(RunRow, Option<RunOwner>)> {
+/// Returns the failed runs after which no run of the same plan ended otherwise, newest first. That of a goal in trouble is
+/// what the goal says itself.
+fn unmended_failures(run_listings: &[RunListing], troubled: &[Value], now: Moment) -> Vec<RunListing> {
     let mut plans = BTreeSet::new();
-    let last_of_plans = rows.iter().filter(|(row, _)| row.ended.is_some() && plans.insert(&row.plan));
-    let failed = last_of_plans.filter(|(row, _)| {
+    let runs = run_listings.iter();
+    let last_of_plans = runs.filter(|one| one.row.ended.is_some() && plans.insert(&one.row.plan));
+    let is_told = |row: &RunRow| row.goal.is_some() && troubled.iter().any(|goal| goal["id"] == row.plan);
+    let failed = last_of_plans.filter(|listing| {
+        let row = &listing.row;
         let is_failure = matches!(row.state, RunState::Ended(RunOutcome::Failed | RunOutcome::Abandoned));
-        is_failure && row.ended.is_some_and(|ended| now.since(ended) <= FAILURE_TIME)
+        is_failure && !is_told(row) && row.ended.is_some_and(|ended| now.since(ended) <= FAILURE_TIME)
     });
     failed.cloned().collect()
 }
 
 /// Returns how far a run has come that a process works on.
-fn run_progress(
-    reader: &StateReader,
-    row: &RunRow,
-    owner: Option<RunOwner>,
-) -> Result<RunProgress, CommandError> {
-    let times = reader.store().steps().times(&row.id)?;
-    let total = reader.plan(&row.id)?.map_or(times.len(), |plan| plan.steps().len());
+fn run_progress(reader: &StateReader, listing: &RunListing) -> Result<RunProgress, CommandError> {
+    let times = reader.store().steps().times(&listing.row.id)?;
+    let total = reader.plan(&listing.row.id)?.map_or(times.len(), |plan| plan.steps().len());
     let under_way = times.iter().filter(|step| step.started.is_some() && step.ended.is_none());
     Ok(RunProgress {
-        run: run_documents(&[(row.clone(), owner)]).pop().unwrap_or_default(),
+        run: listing.document(),
         done: times.iter().filter(|step| step.ended.is_some()).count().min(total),
         total,
         steps: under_way.map(|step| step.step.to_string()).collect(),

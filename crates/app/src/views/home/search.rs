@@ -6,13 +6,12 @@ use crate::{
     Caller, CommandError,
     specs::plans::{SpecSummary, list_specs},
     views::{
-        RequestView, SkillListing, StateReader, goal_listings, open_requests, plans::plan_page, runs,
+        RequestView, SkillListing, StateReader, goal_listings, open_requests, plans::plan_page, run_listings,
         skill_listings, state_reader,
     },
 };
 use wf_core::memory::{NoteQuery, NoteScope, rank};
-use wf_report::record::RunLifecycle;
-use wf_store::{RunOwner, RunRow};
+use wf_report::record::RunListing;
 
 /// The most hits of each kind.
 const MAX_HITS: usize = 10;
@@ -106,14 +105,14 @@ fn request_hits(reader: &StateReader) -> Result<Vec<SearchHit>, CommandError> {
 }
 
 fn run_hits(reader: &StateReader, text: &str) -> Result<Vec<SearchHit>, CommandError> {
-    let rows = runs::with_owners(reader.store(), reader.store().runs().search(text, MAX_HITS + 1)?)?;
-    let hit = |(row, owner): &(RunRow, Option<RunOwner>)| SearchHit {
-        title: format!("{} {}", row.plan, row.id.short()),
-        page: format!("/runs/{}", row.id),
-        detail: row.reason.lines().next().unwrap_or_default().to_owned(),
-        state: Some(RunLifecycle::of(row, *owner).as_str().to_owned()),
+    let found = run_listings(reader, reader.store().runs().search(text, MAX_HITS + 1)?)?;
+    let hit = |listing: &RunListing| SearchHit {
+        title: format!("{} {}", listing.row.plan, listing.row.id.short()),
+        page: format!("/runs/{}", listing.row.id),
+        detail: listing.row.reason.lines().next().unwrap_or_default().to_owned(),
+        state: Some(listing.life().as_str().to_owned()),
     };
-    Ok(rows.iter().map(hit).collect())
+    Ok(found.iter().map(hit).collect())
 }
 
 fn plan_hits(caller: &dyn Caller) -> Vec<SearchHit> {

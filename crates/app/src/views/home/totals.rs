@@ -2,7 +2,11 @@
 
 use serde::Serialize;
 
-use crate::{Caller, CommandError, views::state_reader};
+use crate::{
+    Caller, CommandError,
+    views::{run_listings, state_reader},
+};
+use wf_report::record::RunLifecycle;
 use wf_store::{RunFilter, RunState};
 
 /// The numbers of a workspace.
@@ -10,7 +14,7 @@ use wf_store::{RunFilter, RunState};
 pub struct WorkspaceTotals {
     /// The requests of runs that wait for people.
     pub waiting: u64,
-    /// The runs that have not ended, without those that are part of another one.
+    /// The runs that a process works on, without those that are part of another one.
     pub running: u64,
 }
 
@@ -22,5 +26,7 @@ pub fn workspace_totals(caller: &dyn Caller) -> Result<WorkspaceTotals, CommandE
     let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let rows = reader.store().runs().list(usize::MAX, &filter)?;
     let waiting = rows.iter().map(|row| u64::from(row.pending_approvals)).sum();
-    Ok(WorkspaceTotals { waiting, running: rows.len() as u64 })
+    let running = run_listings(&reader, rows)?.into_iter();
+    let running = running.filter(|listing| listing.life() == RunLifecycle::Running).count();
+    Ok(WorkspaceTotals { waiting, running: running as u64 })
 }

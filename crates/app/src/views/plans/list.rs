@@ -6,11 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    super::{
-        StateReader, run_documents,
-        runs::{median_of_runs, with_owners},
-        state_reader,
-    },
+    super::{StateReader, add_progress, run_documents, run_listings, runs::median_of_runs, state_reader},
     bars::{RunBar, bars_svg},
 };
 use crate::{
@@ -19,8 +15,7 @@ use crate::{
 };
 use wf_base::time::Moment;
 use wf_core::machine::RunOutcome;
-use wf_report::record::RunLifecycle;
-use wf_store::{RunOwner, RunRow};
+use wf_report::record::RunListing;
 
 /// The runs of a plan that are drawn.
 pub(super) const DRAWN_RUNS: usize = 20;
@@ -66,7 +61,7 @@ pub fn plan_listings(caller: &dyn Caller) -> Result<Vec<PlanListing>, CommandErr
 #[derive(Default)]
 pub(super) struct PlanHistory {
     /// The runs of each plan, newest first.
-    runs: BTreeMap<String, Vec<(RunRow, Option<RunOwner>)>>,
+    runs: BTreeMap<String, Vec<RunListing>>,
     /// The number of runs of each plan that succeeded, and of those that ended otherwise.
     outcomes: BTreeMap<String, OutcomeCount>,
 }
@@ -81,9 +76,10 @@ struct OutcomeCount {
 impl PlanHistory {
     pub(super) fn read(reader: &StateReader, now: Moment) -> Result<Self, CommandError> {
         let mut history = Self::default();
-        let rows = reader.store().runs().latest_by_plan(DRAWN_RUNS)?;
-        for owned in with_owners(reader.store(), rows)? {
-            history.runs.entry(owned.0.plan.clone()).or_default().push(owned);
+        let mut latest = run_listings(reader, reader.store().runs().latest_by_plan(DRAWN_RUNS)?)?;
+        add_progress(reader, &mut latest, now)?;
+        for listing in latest {
+            history.runs.entry(listing.row.plan.clone()).or_default().push(listing);
         }
         let rate_time = i64::try_from(RATE_TIME.as_millis()).unwrap_or(i64::MAX);
         let since = Moment::from_millis(now.millis().saturating_sub(rate_time));
@@ -106,7 +102,7 @@ impl PlanHistory {
         let id = summary.id.clone().unwrap_or_default();
         let runs = self.runs.get(&id).map(Vec::as_slice).unwrap_or_default();
         let outcome_count = self.outcomes.get(&id).copied().unwrap_or_default();
-        let run_bars: Vec<RunBar> = runs.iter().rev().map(|(row, owner)| run_bar(row, *owner, now)).collect();
+        let run_bars: Vec<RunBar> = runs.iter().rev().map(|listing| run_bar(listing, now)).collect();
         let percent = |count: OutcomeCount| (count.succeeded * 100).checked_div(count.ended);
         PlanListing {
             address,
@@ -114,11 +110,11 @@ impl PlanHistory {
             id: summary.id,
             title: summary.title,
             problem: summary.first_error,
-            last_run: runs.first().and_then(|owned| run_documents(std::slice::from_ref(owned)).pop()),
+            last_run: runs.first().map(RunListing::document),
             bars: bars_svg(&run_bars),
             success_percent: percent(outcome_count),
             ended_runs: outcome_count.ended,
-            median_ms: median_of_runs(runs.iter().map(|(row, _)| row))
+            median_ms: median_of_runs(runs.iter().map(|listing| &listing.row))
                 .and_then(|median| u64::try_from(median.as_millis()).ok()),
         }
     }
@@ -129,7 +125,7 @@ impl PlanHistory {
     }
 }
 
-fn run_bar(row: &RunRow, owner: Option<RunOwner>, now: Moment) -> RunBar {
-    let state = RunLifecycle::of(row, owner).as_str();
-    RunBar { state, duration: row.duration_until(row.ended.unwrap_or(now)) }
+fn run_bar(listing: &RunListing, now: Moment) -> RunBar {
+    let row = &listing.row;
+    RunBar { state: listing.life().as_str(), duration: row.duration_until(row.ended.unwrap_or(now)) }
 }

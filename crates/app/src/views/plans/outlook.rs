@@ -21,7 +21,7 @@ pub struct RunOutlook {
     /// The number of steps of the plans that it uses.
     pub nested_steps: usize,
     pub risk: ActionRisk,
-    /// The risk in a sentence.
+    /// The reason for the risk, in a sentence.
     pub risk_reason: String,
     /// The steps that may use the network.
     pub network: Vec<String>,
@@ -59,7 +59,7 @@ impl RunOutlook {
         Self {
             steps: plan.steps().len(),
             nested_steps,
-            risk_reason: risk.to_string(),
+            risk_reason: risk.reason(),
             risk,
             network: first_names(names.network),
             unconfined: first_names(names.unconfined),
@@ -91,10 +91,10 @@ impl StepNames {
             self.unconfined.insert(name.clone());
         }
         let allowed = step.allow.iter().flat_map(|allow| allow.write.iter().cloned());
-        let declared = step.writes.iter().chain(&step.artifacts).map(Template::source).map(str::to_owned);
+        let declared = step.writes.iter().chain(&step.artifacts).map(Template::words);
         self.writes.extend(allowed.chain(declared));
         if let StepWork::Approve(decision) = &step.work {
-            self.approvals.insert(format!("`{name}`: {}", decision.message.source()));
+            self.approvals.insert(format!("`{name}`: {}", decision.message.words()));
         }
         for gate in &step.gates {
             self.add_gate(gate.id.as_str(), gate.lane);

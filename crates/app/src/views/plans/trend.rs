@@ -11,7 +11,8 @@ use super::super::{
     StateReader,
     calendar::{date_text, monday_of},
     run::{critical_steps, times_of},
-    runs::{median, median_of_runs, with_owners},
+    run_listings,
+    runs::{median, median_of_runs},
 };
 use crate::CommandError;
 use wf_base::{
@@ -23,7 +24,7 @@ use wf_core::machine::RunOutcome;
 use wf_model::{Money, Plan};
 use wf_report::{
     draw::{TrendDot, TrendWeek, rate_svg, trend_svg},
-    record::{ModelSpending, RunLifecycle},
+    record::ModelSpending,
 };
 use wf_store::{RunFilter, RunRow, RunState, StepTimes, StoreReader};
 
@@ -105,12 +106,13 @@ pub(super) fn plan_trend(
     let median = median_of_runs(&rows);
     let (mut steps, mut runs) = (StepSamples::default(), Vec::new());
     let mut week_totals = WeekTotals::default();
-    for (row, owner) in with_owners(store, rows)? {
+    for listing in run_listings(reader, rows)? {
+        let life = listing.life().as_str();
+        let row = listing.row;
         let cost = Some(cost_of(store, &row.id, MAX_DEPTH)?).filter(|cost| !cost.is_zero());
         week_totals.add(&row, cost);
         steps.add(&store.steps().times(&row.id)?, plan);
         let duration = row.duration_until(row.ended.unwrap_or(now));
-        let life = RunLifecycle::of(&row, owner).as_str();
         let cost_micro_usd = cost.map(Money::micros);
         runs.push(TrendRun {
             id: row.id,

@@ -5,7 +5,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::view::{RunScope, shown_state};
+use super::view::RunScope;
 use crate::CommandError;
 use wf_base::{name::Name, time::Moment};
 use wf_core::machine::{ChildId, Round};
@@ -81,7 +81,7 @@ pub(in crate::views) fn critical_steps(plan: &Plan, took: &[Duration]) -> Vec<us
 
 fn run_graph(scope: &RunScope<'_>, plan: &Plan, times: &[StepTimes], open: Option<usize>) -> RunGraph {
     let rows: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
-    let (record, is_waiting) = (scope.record, scope.is_waiting());
+    let record = scope.record;
     let took = times_of(plan, times);
     let critical = critical_steps(plan, &took);
     let in_chain: BTreeSet<usize> = critical.iter().copied().collect();
@@ -90,7 +90,7 @@ fn run_graph(scope: &RunScope<'_>, plan: &Plan, times: &[StepTimes], open: Optio
     let mut sketch = PlanSketch::from_plan(plan, false);
     for (at, node) in sketch.nodes.iter_mut().enumerate() {
         node.state =
-            rows.get(node.name.as_str()).map(|row| (shown_state(row.state, is_waiting), row.standing));
+            rows.get(node.name.as_str()).map(|row| (record.life.shown_state(row.state), row.standing));
         node.is_critical = in_chain.contains(&at);
         node.marks.extend(marks.get(node.name.as_str()).cloned().unwrap_or_default());
         node.link = Some(match nested.get(&node.name).map(Vec::as_slice) {

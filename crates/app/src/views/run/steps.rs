@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::view::{RunScope, RunSelection, shown_state};
+use super::view::{RunScope, RunSelection};
 use crate::CommandError;
 use wf_core::machine::StepState;
 use wf_store::{StepRow, StepSelection};
@@ -44,8 +44,8 @@ pub(super) fn steps(
     selection: &RunSelection,
     rows: &mut Vec<StepRow>,
 ) -> Result<RunSteps, CommandError> {
-    let is_waiting = scope.is_waiting();
-    let states = selection.state.map(|state| recorded_states(state, is_waiting));
+    let life = scope.record.life;
+    let states = selection.state.map(|state| life.recorded_states(state));
     let mut tasks = StepSelection {
         states: states.clone(),
         offset: selection.page.saturating_mul(PAGE_TASKS),
@@ -65,7 +65,7 @@ pub(super) fn steps(
     }
     let mut shown = BTreeMap::new();
     for (state, count) in &read.states {
-        *shown.entry(shown_state(*state, is_waiting).as_str()).or_insert(0) += count;
+        *shown.entry(life.shown_state(*state).as_str()).or_insert(0) += count;
     }
     *rows = read.steps;
     let is_first = page == 0 && selection.state.is_none();
@@ -81,10 +81,6 @@ pub(super) fn steps(
         unbegun,
         more_unbegun,
     })
-}
-
-fn recorded_states(shown: StepState, is_waiting: bool) -> Vec<StepState> {
-    [shown, StepState::Running].into_iter().filter(|state| shown_state(*state, is_waiting) == shown).collect()
 }
 
 /// Returns the steps of the plan that have no record, with what they wait for.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     graph::{add_item_times, critical_steps, times_of},
-    view::{RunScope, shown_state},
+    view::RunScope,
 };
 use crate::CommandError;
 use wf_base::{
@@ -22,7 +22,7 @@ use wf_model::{Plan, Step};
 use wf_report::{
     draw::{
         BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRange, TimelineRow,
-        TimelineZoom, choose_rows, timeline_svg,
+        TimelineZoom, choose_rows, timeline_html,
     },
     record::RunLifecycle,
     state_word,
@@ -39,16 +39,18 @@ const MIN_QUEUED_MS: u128 = 100;
 #[derive(Debug, Serialize)]
 pub struct TimelineView {
     /// The picture, for a page; absent: no step has begun.
-    pub svg: Option<String>,
+    pub picture: Option<String>,
     /// The rows that are not drawn, in words.
     pub others: Option<String>,
     /// The shown part of its time, in words; absent: all of it.
     pub range: Option<String>,
     /// The number of steps without a part of that time.
     pub outside: usize,
-    /// The ends of the addresses of the parts next to it: closer, wider, earlier, later; absent: there is none. That of all of
-    /// the time is empty.
+    /// The ends of the addresses of the parts next to it: closer, its halves, wider, earlier, later; absent: there is none. That
+    /// of all of the time is empty.
     pub closer: Option<String>,
+    pub first_half: Option<String>,
+    pub last_half: Option<String>,
     pub wider: Option<String>,
     pub earlier: Option<String>,
     pub later: Option<String>,
@@ -113,14 +115,26 @@ pub(super) fn timeline(
         sources.add_step(row, &mut budget, &mut rows)?;
     }
     let run = &scope.record.run;
-    let svg =
-        timeline_svg(&RunTimeline { begun: run.created, ended: run.ended, now: scope.now, range, rows });
+    let is_live = matches!(scope.record.life, RunLifecycle::Running | RunLifecycle::Waiting);
+    let (begun, ended, now) = (run.created, run.ended, scope.now);
+    let picture = timeline_html(&RunTimeline { begun, ended, now, is_live, range, rows });
     let whole = run.ended.unwrap_or(scope.now).since(run.created);
     let words = |range: TimelineRange| {
         format!("{} to {} of {}", elapsed(range.from), elapsed(range.to), elapsed(whole))
     };
-    let TimelineZoom { closer, wider, earlier, later } = TimelineZoom::of(range, whole);
-    Ok(TimelineView { svg, others, range: range.map(words), outside, closer, wider, earlier, later })
+    let zoom = TimelineZoom::of(range, whole);
+    Ok(TimelineView {
+        picture,
+        others,
+        range: range.map(words),
+        outside,
+        closer: zoom.closer,
+        first_half: zoom.first_half,
+        last_half: zoom.last_half,
+        wider: zoom.wider,
+        earlier: zoom.earlier,
+        later: zoom.later,
+    })
 }
 
 /// True if a step was at work or waited in a part of the time of a run.
@@ -203,7 +217,7 @@ impl TimelineSources<'_> {
 
     /// Returns the row of a step, without bars.
     fn head(&self, times: &StepTimes, is_critical: bool) -> TimelineRow {
-        let state = shown_state(times.state, self.scope.is_waiting());
+        let state = self.scope.record.life.shown_state(times.state);
         let items = self.groups.get(&times.step).into_iter().flatten().filter_map(|group| group.started);
         TimelineRow {
             name: times.step.to_string(),
@@ -315,7 +329,7 @@ impl TimelineSources<'_> {
         }
         for item in items {
             let task_id = TaskId { step: item.step.clone(), item: item.item };
-            let state = shown_state(item.state, self.scope.is_waiting());
+            let state = self.scope.record.life.shown_state(item.state);
             let mut row = TimelineRow {
                 name: task_id.display_name(item.item_key.as_deref()),
                 link: format!("/runs/{}/steps/{task_id}", self.run()),

@@ -101,6 +101,8 @@ pub struct RunView {
     pub title: Option<String>,
     /// The time at which it is read.
     pub now: Moment,
+    /// The time in which it was worked on, in milliseconds; absent: it has ended, or goes on.
+    pub worked_ms: Option<u64>,
     /// The word for the shown tab.
     pub tab: &'static str,
     /// The words for the tabs that it has.
@@ -142,10 +144,6 @@ impl RunScope<'_> {
     pub fn store(&self) -> &StoreReader {
         self.reader.store()
     }
-
-    pub fn is_waiting(&self) -> bool {
-        self.record.life == RunLifecycle::Waiting
-    }
 }
 
 /// Returns a run with the chosen tab; another one is shown as the first, if the run has no such tab.
@@ -166,6 +164,7 @@ pub fn run_view(
         record: Value::Null,
         title: plan.as_ref().and_then(|plan| plan.parts().title.clone()),
         now,
+        worked_ms: worked_ms(store, &record)?,
         tab: tab.as_str(),
         tabs: tabs.into_iter().map(RunTab::as_str).collect(),
         requests: if record.run.pending_approvals > 0 { open_requests_of(reader, run)? } else { Vec::new() },
@@ -199,6 +198,15 @@ pub fn run_view(
     Ok(view)
 }
 
+/// Returns the time in which a run was worked on that nobody goes on with, in milliseconds.
+fn worked_ms(store: &StoreReader, record: &RunRecord) -> Result<Option<u64>, CommandError> {
+    if record.life != RunLifecycle::Interrupted {
+        return Ok(None);
+    }
+    let worked = store.runs().work_time(&record.run.id)?;
+    Ok(Some(u64::try_from(worked.as_millis()).unwrap_or(u64::MAX)))
+}
+
 /// Returns the tabs of a run.
 fn tabs_of(record: &RunRecord) -> Vec<RunTab> {
     let has_rounds = !record.decisions.rounds.is_empty();
@@ -227,9 +235,4 @@ fn head_document(record: RunRecord, tab: RunTab) -> Value {
         record.decisions.questions.clear();
     }
     record.document()
-}
-
-/// Returns the state that is shown for a recorded one: in a run that waits, nothing runs.
-pub(super) fn shown_state(state: StepState, is_waiting: bool) -> StepState {
-    if is_waiting && state == StepState::Running { StepState::Waiting } else { state }
 }

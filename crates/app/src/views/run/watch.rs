@@ -5,7 +5,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::view::shown_state;
 use crate::{
     CommandError, Host, Workspace,
     approve::{RunApprovalRequest, approval_requests},
@@ -128,7 +127,6 @@ impl RunWatcher {
         let (store, run) = (reader.store(), &self.run);
         let row = store.runs().get(run)?;
         let life = RunLifecycle::of(&row, store.leases().owner(run)?);
-        let is_waiting = life == RunLifecycle::Waiting;
         let limit = query.rows.min(MAX_ROWS);
         let states = query.only_failed.then(|| vec![StepState::Failed]);
         let selection = StepSelection { states, offset: query.first, limit, order: StepOrder::Start };
@@ -145,12 +143,12 @@ impl RunWatcher {
             took: row.duration_until(row.ended.unwrap_or(now)),
             reason: row.reason.clone(),
             first: query.first,
-            steps: page.steps.iter().map(|step| watched_step(step, is_waiting, now)).collect(),
+            steps: page.steps.iter().map(|step| watched_step(step, life, now)).collect(),
             spent: self.spent(reader)?,
             ..WatchedRun::default()
         };
         for (state, count) in page.states {
-            *watched.states.entry(shown_state(state, is_waiting).as_str()).or_insert(0) += count;
+            *watched.states.entry(life.shown_state(state).as_str()).or_insert(0) += count;
         }
         let times = store.steps().times(run)?;
         self.add_plan(reader, &mut watched, &times, query, recorded)?;
@@ -176,10 +174,10 @@ impl RunWatcher {
         };
         watched.title.clone_from(&plan.parts().title);
         let begun: BTreeMap<&str, &StepTimes> = times.iter().map(|row| (row.step.as_str(), row)).collect();
-        let is_waiting = watched.life == RunLifecycle::Waiting;
+        let life = watched.life;
         // A repeated step counts by its items alone.
         for step in plan.steps().iter().filter(|step| step.is_repeated()) {
-            let word = begun.get(step.id.as_str()).map(|row| shown_state(row.state, is_waiting).as_str());
+            let word = begun.get(step.id.as_str()).map(|row| life.shown_state(row.state).as_str());
             if let Some(count) = word.and_then(|word| watched.states.get_mut(word)) {
                 *count = count.saturating_sub(1);
             }
@@ -197,7 +195,7 @@ impl RunWatcher {
         if query.has_layers && plan.steps().len() <= MAX_LAYERED_STEPS {
             let shown = |name: &str| match begun.get(name) {
                 Some(row) => WatchedStep {
-                    word: state_word(shown_state(row.state, is_waiting), row.standing),
+                    word: state_word(life.shown_state(row.state), row.standing),
                     ..unbegun_step(name)
                 },
                 None => unbegun_step(name),
@@ -222,12 +220,12 @@ impl RunWatcher {
     }
 }
 
-fn watched_step(row: &StepRow, is_waiting: bool, now: Moment) -> WatchedStep {
+fn watched_step(row: &StepRow, life: RunLifecycle, now: Moment) -> WatchedStep {
     let task_id = TaskId { step: row.step.clone(), item: row.item };
     WatchedStep {
         name: task_id.display_name(row.item_key.as_deref()),
         task_id: Some(task_id),
-        word: state_word(shown_state(row.state, is_waiting), row.standing),
+        word: state_word(life.shown_state(row.state), row.standing),
         attempts: row.attempts,
         took: row.started.map(|started| row.ended.unwrap_or(now).since(started)),
         reason: row.reason.clone(),

@@ -130,13 +130,15 @@ impl Standing {
 }
 
 impl StepCounts {
+    /// Returns the number of steps that have ended.
+    pub fn total(&self) -> u32 {
+        let failed = self.failed.saturating_add(self.allowed_to_fail);
+        let succeeded = [self.plausible, self.reported].into_iter().fold(self.verified, u32::saturating_add);
+        [self.skipped, self.cancelled, failed].into_iter().fold(succeeded, u32::saturating_add)
+    }
+
     /// Returns the counter of steps with this end.
-    pub(in crate::machine) fn of_end(
-        &mut self,
-        state: StepState,
-        standing: Standing,
-        tolerated: bool,
-    ) -> &mut u32 {
+    pub fn of_end(&mut self, state: StepState, standing: Standing, tolerated: bool) -> &mut u32 {
         match (state, standing) {
             (StepState::Succeeded, Standing::Verified) => &mut self.verified,
             (StepState::Succeeded, Standing::Plausible) => &mut self.plausible,

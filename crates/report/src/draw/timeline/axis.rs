@@ -4,7 +4,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use super::picture::{BARS, NAMES, RunTimeline, TOP, millis};
+use super::picture::{RunTimeline, TOP, millis};
 use wf_base::time::Moment;
 
 /// The most ticks of an axis.
@@ -58,6 +58,8 @@ pub(super) struct TimeAxis {
     offset: Duration,
     /// Its length, at least a millisecond.
     length: Duration,
+    /// The end of what goes on.
+    now: Moment,
 }
 
 impl TimeAxis {
@@ -69,12 +71,14 @@ impl TimeAxis {
         let instants = bars.flat_map(|bar| [Some(bar.from), bar.until]).flatten().chain(marks);
         let (begun, last) = instants
             .fold((timeline.begun, last), |(first, last), instant| (first.min(instant), last.max(instant)));
-        let whole =
-            Self { begun, offset: Duration::ZERO, length: last.since(begun).max(Duration::from_millis(1)) };
+        let length = last.since(begun).max(Duration::from_millis(1));
+        let now = timeline.ended.unwrap_or(timeline.now);
+        let whole = Self { begun, offset: Duration::ZERO, length, now };
         timeline.range.map_or(whole, |range| Self {
             begun: begun.after(range.from),
             offset: range.from,
             length: range.to.saturating_sub(range.from).max(Duration::from_millis(1)),
+            now,
         })
     }
 
@@ -85,10 +89,28 @@ impl TimeAxis {
             && until.is_none_or(|until| until.max(from) >= self.begun)
     }
 
-    /// Returns the place of an instant; one beside the axis is at its end.
+    /// Returns the place of an instant in percent of the width; one beside the axis is at its end.
     pub fn x(&self, instant: Moment) -> f64 {
-        let share = millis(instant.since(self.begun)) / millis(self.length);
-        NAMES + BARS * share.clamp(0.0, 1.0)
+        self.percent(instant.since(self.begun))
+    }
+
+    /// Returns the place at which what goes on ends.
+    pub fn end(&self) -> f64 {
+        self.x(self.now)
+    }
+
+    /// Returns its length in milliseconds.
+    pub fn length_ms(&self) -> u128 {
+        self.length.as_millis()
+    }
+
+    /// Returns the time from its beginning to now, in milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        self.now.millis().saturating_sub(self.begun.millis())
+    }
+
+    fn percent(&self, time: Duration) -> f64 {
+        100.0 * (millis(time) / millis(self.length)).clamp(0.0, 1.0)
     }
 
     /// Returns the ticks, each with its distance from the beginning of the run.
@@ -104,17 +126,16 @@ impl TimeAxis {
         shown.take(MAX_DRAWN_TICKS).map(Duration::from_millis).collect()
     }
 
-    /// Returns the lines and the words of the ticks, in a picture of a height.
-    pub fn svg(&self, height: f64) -> String {
+    /// Returns the lines and the words of the ticks.
+    pub fn svg(&self) -> String {
         let mut text = String::new();
         for tick in self.ticks() {
-            let place = millis(tick.saturating_sub(self.offset)) / millis(self.length);
-            let x = NAMES + BARS * place.clamp(0.0, 1.0);
+            let x = self.percent(tick.saturating_sub(self.offset));
             let (base, words) = (TOP - 10.0, tick_words(tick));
             let _ = writeln!(
                 text,
-                "<line class=\"tick\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{height}\"/>\
-                 <text class=\"time\" x=\"{x:.1}\" y=\"{base}\" text-anchor=\"middle\">{words}</text>"
+                "<g><line class=\"tick\" x1=\"{x:.2}%\" y1=\"{TOP}\" x2=\"{x:.2}%\" y2=\"100%\"/>\
+                 <text class=\"time\" x=\"{x:.2}%\" y=\"{base}\" text-anchor=\"middle\">{words}</text></g>"
             );
         }
         text
@@ -147,7 +168,7 @@ mod tests {
 
     fn ticks(length: u64) -> Vec<String> {
         let (begun, offset) = (Moment::from_millis(0), Duration::ZERO);
-        let axis = TimeAxis { begun, offset, length: Duration::from_millis(length) };
+        let axis = TimeAxis { begun, offset, length: Duration::from_millis(length), now: begun };
         axis.ticks().into_iter().map(tick_words).collect()
     }
 

@@ -1,21 +1,12 @@
 use std::{fmt::Write as _, time::Duration};
 
 use super::{super::svg::escape, axis::TimeAxis, bars::row_bars};
-use wf_base::{time::Moment, units::fit};
+use wf_base::time::Moment;
 
-/// The width of the names left of the bars.
-pub(super) const NAMES: f64 = 232.0;
-/// The width of the words right of the bars.
-pub(super) const WORDS: f64 = 120.0;
-/// The width of the bars.
-pub(super) const BARS: f64 = 760.0;
-/// The height of a row.
+/// The height of the bars of a row.
 pub(super) const ROW: f64 = 26.0;
-/// The height of the axis above the rows, and of the space below them.
+/// The height of the axis above the rows: the style sheet leaves room for it.
 pub(super) const TOP: f64 = 28.0;
-const BOTTOM: f64 = 8.0;
-/// The most characters of a name, and of one that is set in.
-const NAME_CHARS: usize = 30;
 
 /// A run over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +17,8 @@ pub struct RunTimeline {
     pub ended: Option<Moment>,
     /// The time at which it is read.
     pub now: Moment,
+    /// True if its time goes on: a process works on it, or people are asked.
+    pub is_live: bool,
     /// The shown part of its time; `None`: all of it.
     pub range: Option<TimelineRange>,
     pub rows: Vec<TimelineRow>,
@@ -104,31 +97,32 @@ pub struct CheckMark {
     pub name: String,
 }
 
-/// Returns a run as an SVG picture; nothing if it has no rows. It has data attributes for the style sheet of a page, and
-/// no style of its own.
-pub fn timeline_svg(timeline: &RunTimeline) -> Option<String> {
+/// Returns a run as a part of a page: a link for each row, with its bars as an SVG picture; nothing if it has no rows. Places
+/// are shares of the width, so it fits on any screen. It has data attributes for the style sheet and the script of a page, and no
+/// style of its own.
+pub fn timeline_html(timeline: &RunTimeline) -> Option<String> {
     if timeline.rows.is_empty() {
         return None;
     }
     let axis = TimeAxis::of(timeline);
-    let width = NAMES + BARS + WORDS;
-    let height = TOP + BOTTOM + ROW * count(timeline.rows.len());
-    let mut text = format!(
-        "<svg class=\"timeline\" xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"group\" aria-label=\"Timeline\">\n{PATTERNS}"
-    );
-    text.push_str(&axis.svg(height));
-    for (at, row) in timeline.rows.iter().enumerate() {
-        text.push_str(&drawn_row(row, &axis, TOP + ROW * count(at)));
+    let mut text = "<div class=\"timeline\"".to_owned();
+    if timeline.is_live {
+        let _ = write!(text, " data-length=\"{}\" data-now=\"{}\"", axis.length_ms(), axis.now_ms());
+        text.push_str(if timeline.range.is_some() { " data-part" } else { "" });
     }
+    let _ = write!(text, "><svg class=\"axis\" aria-hidden=\"true\">{PATTERNS}{}", axis.svg());
     if timeline.ended.is_none() && axis.shows(timeline.now, Some(timeline.now)) {
-        let x = axis.x(timeline.now);
+        let x = axis.end();
         let _ = writeln!(
             text,
-            "<line class=\"now\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{height}\"><title>now</title></line>"
+            "<line class=\"now\" x1=\"{x:.2}%\" y1=\"{TOP}\" x2=\"{x:.2}%\" y2=\"100%\"><title>now</title></line>"
         );
     }
     text.push_str("</svg>\n");
+    for row in &timeline.rows {
+        text.push_str(&drawn_row(row, &axis));
+    }
+    text.push_str("</div>\n");
     Some(text)
 }
 
@@ -141,26 +135,15 @@ const PATTERNS: &str = "\
 </defs>
 ";
 
-fn drawn_row(row: &TimelineRow, axis: &TimeAxis, top: f64) -> String {
-    let inset = if row.is_part { 16.0 } else { 0.0 };
-    let chars = if row.is_part { NAME_CHARS - 3 } else { NAME_CHARS };
-    let (base, right) = (top + ROW * 0.66, NAMES + BARS + 10.0);
-    let state = escape(&row.state);
-    let mut text = format!(
-        "<g class=\"row\" data-state=\"{state}\"><a href=\"{}\"><text class=\"name\" x=\"{inset}\" y=\"{base:.1}\">{}<title>{}</title></text>",
-        escape(&row.link),
-        escape(&fit(&row.name, chars)),
-        escape(&row.name),
-    );
-    let (bottom, end) = (top + ROW, NAMES + BARS + WORDS);
-    text.push_str(&row_bars(row, axis, top));
-    let _ = writeln!(
-        text,
-        "<text class=\"word\" x=\"{right}\" y=\"{base:.1}\">{} {state}</text></a>\
-         <line class=\"rule\" x1=\"0\" y1=\"{bottom}\" x2=\"{end}\" y2=\"{bottom}\"/></g>",
+fn drawn_row(row: &TimelineRow, axis: &TimeAxis) -> String {
+    let [link, name, state] = [&row.link, &row.name, &row.state].map(|text| escape(text));
+    let part = if row.is_part { " part" } else { "" };
+    format!(
+        "<a href=\"{link}\" class=\"row{part}\" data-state=\"{state}\"><span class=\"name\" title=\"{name}\">{name}</span>\
+         <svg class=\"spans\" aria-hidden=\"true\">{}</svg><span class=\"word\">{} {state}</span></a>\n",
+        row_bars(row, axis),
         glyph(&row.state)
-    );
-    text
+    )
 }
 
 /// Returns the shape that stands for a state beside its word.
@@ -176,11 +159,6 @@ fn glyph(state: &str) -> &'static str {
         "" => "",
         _ => "○",
     }
-}
-
-/// A number of rows as a coordinate. There are few of them.
-fn count(rows: usize) -> f64 {
-    f64::from(u32::try_from(rows).unwrap_or(u32::MAX))
 }
 
 /// Returns a duration as a number of milliseconds.

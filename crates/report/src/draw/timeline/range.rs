@@ -11,6 +11,8 @@ const MIN_LENGTH: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineZoom {
     pub closer: Option<String>,
+    pub first_half: Option<String>,
+    pub last_half: Option<String>,
     /// Twice as much; empty: all of it.
     pub wider: Option<String>,
     pub earlier: Option<String>,
@@ -47,9 +49,13 @@ impl TimelineZoom {
     pub fn of(range: Option<TimelineRange>, whole: Duration) -> Self {
         let shown = range.unwrap_or(TimelineRange { from: Duration::ZERO, to: whole });
         let length = shown.to.saturating_sub(shown.from);
-        let closer = (length / 2 >= MIN_LENGTH).then(|| shown.scaled(length / 2, whole).query());
+        let is_divisible = length / 2 >= MIN_LENGTH;
+        let middle = shown.from + length / 2;
+        let closer = is_divisible.then(|| shown.scaled(length / 2, whole).query());
+        let first_half = is_divisible.then(|| TimelineRange { to: middle, ..shown }.query());
+        let last_half = is_divisible.then(|| TimelineRange { from: middle, ..shown }.query());
         if range.is_none() {
-            return Self { closer, ..Self::default() };
+            return Self { closer, first_half, last_half, ..Self::default() };
         }
         let step = length / 2;
         let wider = if length * 2 >= whole { String::new() } else { shown.scaled(length * 2, whole).query() };
@@ -59,6 +65,8 @@ impl TimelineZoom {
         let later = TimelineRange { from: shown.from + step, to: shown.to + step };
         Self {
             closer,
+            first_half,
+            last_half,
             wider: Some(wider),
             earlier: (!before.is_zero()).then(|| earlier.query()),
             later: (shown.to < whole).then(|| later.query()),
@@ -75,7 +83,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_mins(1);
 
     fn zoom(from: &str, to: &str) -> [String; 4] {
-        let TimelineZoom { closer, wider, earlier, later } =
+        let TimelineZoom { closer, wider, earlier, later, .. } =
             TimelineZoom::of(TimelineRange::parse(from, to), MINUTE);
         [closer, wider, earlier, later].map(|part| part.unwrap_or_else(|| "-".into()))
     }
@@ -87,6 +95,17 @@ mod tests {
         assert_eq!(zoom("0", "10"), ["from=2.5&to=7.5", "from=0&to=20", "-", "from=5&to=15"]);
         assert_eq!(zoom("50", "60"), ["from=52.5&to=57.5", "from=40&to=60", "from=45&to=55", "-"]);
         assert_eq!(zoom("1", "1.02")[0], "-", "nothing is shorter");
+    }
+
+    #[test]
+    fn each_half_can_be_chosen_until_nothing_is_shorter() {
+        let halves = |from: &str, to: &str| {
+            let zoom = TimelineZoom::of(TimelineRange::parse(from, to), MINUTE);
+            [zoom.first_half, zoom.last_half].map(|part| part.unwrap_or_else(|| "-".into()))
+        };
+        assert_eq!(halves("", ""), ["from=0&to=30", "from=30&to=60"]);
+        assert_eq!(halves("30", "60"), ["from=30&to=45", "from=45&to=60"]);
+        assert_eq!(halves("1", "1.02"), ["-", "-"]);
     }
 
     #[test]

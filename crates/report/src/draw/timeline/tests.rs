@@ -4,7 +4,7 @@
 
 use super::{
     BarKind, CheckMark, MAX_TIMELINE_ROWS, RunTimeline, TimelineBar, TimelineRange, TimelineRow, choose_rows,
-    timeline_svg,
+    timeline_html,
 };
 use std::time::Duration;
 use wf_base::time::Moment;
@@ -29,14 +29,22 @@ fn row(name: &str, bars: Vec<TimelineBar>) -> TimelineRow {
 }
 
 fn drawn(ended: Option<i64>, now: i64, rows: Vec<TimelineRow>) -> String {
-    timeline_svg(&RunTimeline { begun: at(0), ended: ended.map(at), now: at(now), range: None, rows })
-        .unwrap()
+    timeline_html(&RunTimeline {
+        begun: at(0),
+        ended: ended.map(at),
+        now: at(now),
+        is_live: ended.is_none(),
+        range: None,
+        rows,
+    })
+    .unwrap()
 }
 
 #[test]
 fn a_run_without_steps_has_no_picture() {
-    let empty = RunTimeline { begun: at(0), ended: None, now: at(5), range: None, rows: vec![] };
-    assert_eq!(timeline_svg(&empty), None);
+    let empty =
+        RunTimeline { begun: at(0), ended: None, now: at(5), is_live: true, range: None, rows: vec![] };
+    assert_eq!(timeline_html(&empty), None);
 }
 
 #[test]
@@ -45,16 +53,18 @@ fn a_step_is_a_bar_with_its_times_that_leads_to_it() {
     one.marks = vec![CheckMark { at: at(1000), ruling: "pass".into(), name: "sum".into() }];
     one.is_critical = true;
     let picture = drawn(Some(1000), 5000, vec![one]);
-    // A quarter and the half of 760 points behind the names.
-    assert!(picture.contains("<rect x=\"422.0\" y=\"33.0\" width=\"380.0\" height=\"16.0\""), "{picture}");
+    assert!(picture.contains("<rect x=\"25.00%\" y=\"5.0\" width=\"50.00%\" height=\"16.0\""), "{picture}");
     assert!(
         picture.contains("build&lt;b&gt;: attempt 1, running for 0.5s from 2027-01-15 08:00:00"),
         "{picture}"
     );
-    assert!(picture.contains("<a href=\"/runs/1/steps/build&lt;b&gt;\">"), "{picture}");
+    assert!(picture.contains("<a href=\"/runs/1/steps/build&lt;b&gt;\" class=\"row\""), "{picture}");
     assert!(picture.contains("check sum: pass") && picture.contains("class=\"critical\""), "{picture}");
     assert!(picture.contains("data-state=\"verified\"") && picture.contains("✓ verified"), "{picture}");
-    assert!(!picture.contains("class=\"now\"") && !picture.contains("style"), "{picture}");
+    assert!(
+        !picture.contains("class=\"now\"") && !picture.contains("style") && !picture.contains("data-now"),
+        "{picture}"
+    );
 }
 
 #[test]
@@ -77,21 +87,25 @@ fn attempts_are_segments_and_those_that_failed_have_a_cross() {
 #[test]
 fn what_goes_on_reaches_to_now() {
     let picture = drawn(None, 2000, vec![row("build", vec![bar(BarKind::Running, 1000, None, "running")])]);
-    assert!(picture.contains("<rect x=\"612.0\" y=\"33.0\" width=\"380.0\""), "{picture}");
-    assert!(picture.contains("class=\"now\" x1=\"992.0\"") && picture.contains("running since"), "{picture}");
+    assert!(picture.contains("<rect data-open x=\"50.00%\" y=\"5.0\" width=\"50.00%\""), "{picture}");
+    assert!(picture.contains("<div class=\"timeline\" data-length=\"2000\" data-now=\"2000\">"), "{picture}");
+    assert!(
+        picture.contains("class=\"now\" x1=\"100.00%\"") && picture.contains("running since"),
+        "{picture}"
+    );
 }
 
 #[test]
 fn no_time_and_a_clock_that_went_back_make_a_narrow_bar() {
     let none = drawn(Some(0), 0, vec![row("a", vec![bar(BarKind::Running, 0, Some(0), "succeeded")])]);
-    assert!(none.contains("width=\"2.0\""), "{none}");
+    assert!(none.contains("width=\"0.25%\""), "{none}");
     let bars = vec![
         bar(BarKind::Running, 500, Some(-500), "succeeded"),
         bar(BarKind::Running, -500, Some(500), "succeeded"),
     ];
     let back = drawn(Some(-500), -500, vec![row("a", bars)]);
-    assert!(back.contains("<rect x=\"992.0\" y=\"33.0\" width=\"2.0\""), "{back}");
-    assert!(back.contains("<rect x=\"232.0\" y=\"33.0\" width=\"760.0\""), "{back}");
+    assert!(back.contains("<rect x=\"100.00%\" y=\"5.0\" width=\"0.25%\""), "{back}");
+    assert!(back.contains("<rect x=\"0.00%\" y=\"5.0\" width=\"100.00%\""), "{back}");
 }
 
 #[test]
@@ -106,14 +120,26 @@ fn a_part_of_the_time_is_drawn_as_wide_as_all_of_it() {
         [400, 1000].map(|time| CheckMark { at: at(time), ruling: "pass".into(), name: "sum".into() }).into();
     let (from, to) = (Duration::from_millis(750), Duration::from_millis(1250));
     let range = Some(TimelineRange { from, to });
-    let timeline = RunTimeline { begun: at(0), ended: None, now: at(2000), range, rows: vec![one] };
-    let picture = timeline_svg(&timeline).unwrap();
+    let timeline =
+        RunTimeline { begun: at(0), ended: None, now: at(2000), is_live: true, range, rows: vec![one] };
+    let picture = timeline_html(&timeline).unwrap();
     assert_eq!(picture.matches("<rect ").count(), 1, "{picture}");
-    assert!(picture.contains("<rect x=\"232.0\" y=\"33.0\" width=\"380.0\""), "{picture}");
+    assert!(picture.contains("<rect x=\"0.00%\" y=\"5.0\" width=\"50.00%\""), "{picture}");
     assert_eq!(picture.matches("class=\"check\"").count(), 1, "{picture}");
     // The ticks are those of the run, and now is elsewhere.
     assert!(picture.contains(">800 ms</text>") && picture.contains(">1 s</text>"), "{picture}");
     assert!(!picture.contains(">0</text>") && !picture.contains("class=\"now\""), "{picture}");
+}
+
+#[test]
+fn what_goes_on_ends_now_also_in_a_part_that_is_longer() {
+    let rows = vec![row("build", vec![bar(BarKind::Running, 500, None, "running")])];
+    let range = Some(TimelineRange { from: Duration::from_millis(500), to: Duration::from_millis(1500) });
+    let timeline = RunTimeline { begun: at(0), ended: None, now: at(1000), is_live: true, range, rows };
+    let picture = timeline_html(&timeline).unwrap();
+    assert!(picture.contains("data-length=\"1000\" data-now=\"500\" data-part>"), "{picture}");
+    assert!(picture.contains("<rect data-open x=\"0.00%\" y=\"5.0\" width=\"50.00%\""), "{picture}");
+    assert!(picture.contains("class=\"now\" x1=\"50.00%\""), "{picture}");
 }
 
 #[test]

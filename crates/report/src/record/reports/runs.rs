@@ -1,15 +1,20 @@
 use anstyle::Style;
 
-use crate::{ColumnAlign, TextTable, counts_text, record::lifecycle::RunLifecycle};
+use crate::{
+    ColumnAlign, TextTable, counts_text,
+    record::{
+        lifecycle::RunLifecycle,
+        listing::{RunListing, StepProgress},
+    },
+};
 use wf_base::{
-    time::Moment,
     units::{elapsed, moment},
     untrusted::{DIM, NAME, WARN},
 };
-use wf_store::{RunOwner, RunRow, RunState};
+use wf_store::{RunRow, RunState};
 
 /// Runs as a table, newest first.
-pub fn runs(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> String {
+pub fn runs(run_listings: &[RunListing]) -> String {
     let mut table = TextTable::new(&[
         ("run", ColumnAlign::Left),
         ("plan", ColumnAlign::Left),
@@ -18,10 +23,10 @@ pub fn runs(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> String {
         ("started", ColumnAlign::Left),
         ("took", ColumnAlign::Right),
     ]);
-    for (row, owner) in rows {
-        let life = RunLifecycle::of(row, *owner);
+    for listing in run_listings {
+        let row = &listing.row;
         let steps = match row.state {
-            RunState::Running => String::new(),
+            RunState::Running => listing.progress.map(StepProgress::text).unwrap_or_default(),
             RunState::Ended(_) => counts_text(&row.counts),
         };
         let plan = match (&row.parent, row.goal) {
@@ -32,18 +37,13 @@ pub fn runs(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> String {
             (None, Some(part)) => format!("{} ({})", row.plan, part.as_str()),
             (None, None) => row.plan.clone(),
         };
-        let took = match (row.duration(), life) {
-            (Some(took), _) => elapsed(took),
-            (None, RunLifecycle::Running) => elapsed(row.duration_until(now)),
-            (None, _) => String::new(),
-        };
         table.row(vec![
             (row.id.short().to_owned(), NAME),
             (plan, Style::new()),
-            state(row, life),
+            state(row, listing.life()),
             (steps, Style::new()),
             (moment(row.created), DIM),
-            (took, Style::new()),
+            (listing.took().map(elapsed).unwrap_or_default(), Style::new()),
         ]);
     }
     table.render()
@@ -61,26 +61,40 @@ fn state(row: &RunRow, life: RunLifecycle) -> (String, Style) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::runs;
-    use crate::record::tests::sample;
-    use wf_base::{time::Moment, untrusted::plain};
-    use wf_store::{RunOwner, RunState};
+    use crate::record::{RunListing, StepProgress, tests::sample};
+    use wf_base::untrusted::plain;
+    use wf_core::goal::ReconciliationPart;
+    use wf_store::{RunOwner, RunRow, RunState};
 
     #[test]
     fn a_dead_run_is_not_shown_as_running() {
-        let mut going = sample::run();
-        (going.state, going.ended) = (RunState::Running, None);
+        let going = RunRow { state: RunState::Running, ended: None, ..sample::run() };
+        let asking = RunRow { pending_approvals: 1, ..going.clone() };
+        let look = RunRow { goal: Some(ReconciliationPart::Look), ..sample::run() };
         let owner = |alive| Some(RunOwner { pid: 7, alive });
-        let look = wf_store::RunRow { goal: Some(wf_core::goal::ReconciliationPart::Look), ..sample::run() };
-        let rows = [(look, None), (going.clone(), owner(true)), (going, owner(false)), (sample::run(), None)];
-        let now = Moment::from_millis(1_700_000_060_000);
+        let going_on = |row: &RunRow, alive, total| RunListing {
+            progress: Some(StepProgress { done: 2, total }),
+            so_far: Some(Duration::from_mins(1)),
+            ..RunListing::new(row.clone(), owner(alive))
+        };
+        let run_listings = [
+            RunListing::new(look, None),
+            going_on(&going, true, Some(5)),
+            going_on(&asking, false, None),
+            RunListing::new(going, owner(false)),
+            RunListing::new(sample::run(), None),
+        ];
         let expected = "\
 run       plan                   state        steps                            started                took
 1a2b3c4d  nightly-report (look)  failed       1 failed, 1 verified, 1 skipped  2023-11-14 22:13:20    3.2s
-1a2b3c4d  nightly-report         running                                       2023-11-14 22:13:20  1m 00s
+1a2b3c4d  nightly-report         running      2 of 5                           2023-11-14 22:13:20  1m 00s
+1a2b3c4d  nightly-report         waiting      2 ended                          2023-11-14 22:13:20  1m 00s
 1a2b3c4d  nightly-report         interrupted                                   2023-11-14 22:13:20
 1a2b3c4d  nightly-report         failed       1 failed, 1 verified, 1 skipped  2023-11-14 22:13:20    3.2s
 ";
-        assert_eq!(plain(&runs(&rows, now)), expected);
+        assert_eq!(plain(&runs(&run_listings)), expected);
     }
 }

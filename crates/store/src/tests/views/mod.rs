@@ -2,5 +2,6 @@
 
 mod by_plan;
 mod idle;
+mod live;
 mod page;
 mod reader_pool;

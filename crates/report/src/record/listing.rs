@@ -1,0 +1,100 @@
+//! A run in a list: its row, the process that works on it, and how far it has come.
+//!
+//! Tables, pages and the interface for programs are made of the same one, so that they say the same of a run.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::lifecycle::{RunLifecycle, write_lifecycle};
+use wf_store::{RunOwner, RunRow};
+
+/// A run as a list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunListing {
+    pub row: RunRow,
+    /// The process working on it, or did when it died.
+    pub owner: Option<RunOwner>,
+    /// The steps that have ended, if it has not ended itself; `None`: they were not counted.
+    pub progress: Option<StepProgress>,
+    /// The time that it has taken so far, if it has not ended; `None`: that was not read.
+    pub so_far: Option<Duration>,
+}
+
+/// The steps of a run that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StepProgress {
+    /// The steps that have ended.
+    pub done: u32,
+    /// The steps of its plan; `None`: the plan was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
+}
+
+impl RunListing {
+    pub fn new(row: RunRow, owner: Option<RunOwner>) -> Self {
+        Self { row, owner, progress: None, so_far: None }
+    }
+
+    /// Returns its state in its life cycle.
+    pub fn life(&self) -> RunLifecycle {
+        RunLifecycle::of(&self.row, self.owner)
+    }
+
+    /// Returns the time that it took, or has taken so far.
+    pub fn took(&self) -> Option<Duration> {
+        self.row.duration().or(self.so_far)
+    }
+
+    /// Returns it as a document: its row, with its state in its life cycle.
+    pub fn document(&self) -> Value {
+        let mut value = serde_json::to_value(&self.row).unwrap_or_default();
+        let life = Value::from(self.life().as_str());
+        write_lifecycle(&mut value, &life);
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("life".into(), life);
+            if let Some(progress) = self.progress {
+                fields.insert("progress".into(), json!(progress));
+            }
+            if let Some(so_far) = self.so_far {
+                fields.insert("took_ms".into(), json!(u64::try_from(so_far.as_millis()).unwrap_or(u64::MAX)));
+            }
+        }
+        value
+    }
+}
+
+impl StepProgress {
+    /// Returns it in words: `3 of 7`.
+    pub fn text(self) -> String {
+        match self.total {
+            Some(total) => format!("{} of {total}", self.done),
+            None => format!("{} ended", self.done),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{RunListing, StepProgress};
+    use crate::record::tests::sample;
+    use wf_store::RunState;
+
+    #[test]
+    fn a_document_has_one_word_for_the_state_and_says_how_far_the_run_has_come() {
+        let mut one = RunListing::new(sample::run(), None);
+        assert_eq!((one.document().get("progress"), one.document().get("took_ms")), (None, None));
+        assert_eq!(one.took(), Some(Duration::from_millis(3_210)));
+        (one.row.state, one.row.ended) = (RunState::Running, None);
+        assert_eq!(one.took(), None, "nobody has looked");
+        (one.progress, one.so_far) =
+            (Some(StepProgress { done: 2, total: Some(5) }), Some(Duration::from_secs(3)));
+        let document = one.document();
+        assert_eq!((&document["state"], &document["life"]), (&"interrupted".into(), &"interrupted".into()));
+        assert_eq!(document["progress"], serde_json::json!({"done": 2, "total": 5}));
+        assert_eq!((&document["took_ms"], one.took()), (&3000.into(), Some(Duration::from_secs(3))));
+    }
+}

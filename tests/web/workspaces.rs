@@ -172,7 +172,7 @@ fn home_has_what_every_workspace_needs() {
     fits("search", "", &found);
     assert_eq!(found["groups"][0]["name"], "Goals in lab", "{found}");
     pages.shows("/search?q=mirror", &["href=\"/w/lab/goals/mirror\""]);
-    pages.shows("/search?q=write", &["Plans in shop", "href=\"/w/shop/plans/write\"", "Runs in shop"]);
+    pages.shows("/search?q=write", &["Plans in shop", "href=\"/w/shop/plans/write", "Runs in shop"]);
     pages.shows("/search?q=nowhere+at+all", &["Nothing is found"]);
     // Each page has the way to all others.
     let to_all = "<a href=\"/\">All workspaces</a>";

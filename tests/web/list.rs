@@ -108,7 +108,7 @@ fn several_runs_are_acted_on_after_a_page_that_names_each() {
     // Each is refused by itself.
     let cancelled = pages.own_post("/runs/selected/cancel", &picked);
     assert!(
-        cancelled.contains("Cancelled: 2 of 4") && cancelled.contains("has already finished"),
+        cancelled.contains("Cancelled: 2 of 4") && cancelled.contains("Nothing: it has ended, succeeded."),
         "{cancelled}"
     );
     assert!(!cancelled.contains("/live.js"), "what was done stays on the page");
@@ -119,26 +119,36 @@ fn several_runs_are_acted_on_after_a_page_that_names_each() {
     let record = pages.ask("/audit?kind=run_cancel_requested");
     assert!(runs.iter().all(|run| record.contains(&format!("run={run}"))), "{record}");
     assert!(!record.contains(&format!("run={done}")), "what was refused was not asked for");
-    // A retry runs again what did not succeed; the same form again starts nothing.
     sandbox.file("go", "");
-    let asked = pages.ask(&format!("/runs/selected?act=retry&run={}&run={done}", runs[0]));
-    assert!(
-        asked.contains("Retry 1 run?") && asked.contains("A new run repeats what did not succeed"),
-        "{asked}"
-    );
-    let form = format!("run={}.0", runs[0]);
-    let retried = pages.own_post("/runs/selected/retry", &form);
-    let new = last_run(&sandbox);
-    assert!(retried.contains("Retried: 1 of 1") && retried.contains(&format!("/runs/{new}")), "{retried}");
-    until("it succeeds", || listed(&pages, "/runs?state=succeeded&plan=waits").len() == 1);
-    let again = pages.own_post("/runs/selected/retry", &form);
-    assert!(again.contains("Retried: 0 of 1") && again.contains("was retried meanwhile"), "{again}");
-    assert_eq!(last_run(&sandbox), new);
+    is_retried_once(&sandbox, &pages, &runs[0], &done);
     assert!(pages.own_post("/runs/selected/cancel", "").starts_with("HTTP/1.1 400 "));
     let many: String = (0..51).map(|number| format!("run={number}&")).collect();
     assert!(pages.own_post("/runs/selected/cancel", &many).starts_with("HTTP/1.1 400 "));
     pages.shows(&format!("/runs/selected?act=cancel&{many}"), &["these are the first of them"]);
     pages.shows("/runs/selected", &["No run is selected"]);
+}
+
+/// A retry runs again what did not succeed; the same form again starts nothing.
+fn is_retried_once(sandbox: &Sandbox, pages: &Pages, cancelled: &str, done: &str) {
+    let asked = pages.ask(&format!("/runs/selected?act=retry&run={cancelled}&run={done}"));
+    assert!(
+        asked.contains("Retry 1 run?") && asked.contains("A new run repeats what did not succeed"),
+        "{asked}"
+    );
+    let form = format!("run={cancelled}.0");
+    let retried = pages.own_post("/runs/selected/retry", &form);
+    let new = last_run(sandbox);
+    assert!(retried.contains("Retried: 1 of 1") && retried.contains(&format!("/runs/{new}")), "{retried}");
+    until("it succeeds", || listed(pages, "/runs?state=succeeded&plan=waits").len() == 1);
+    let again = pages.own_post("/runs/selected/retry", &form);
+    assert!(again.contains("Retried: 0 of 1") && again.contains("was retried meanwhile"), "{again}");
+    // Without a number, and with one that it never had.
+    for count in ["", ".x", ".-1", ".7", ".999999999999999999999"] {
+        let form = format!("run={cancelled}{count}");
+        let refused = pages.own_post("/runs/selected/retry", &form);
+        assert!(refused.contains("Retried: 0 of 1"), "{count}: {refused}");
+    }
+    assert_eq!(last_run(sandbox), new);
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn a_pipe_in_the_place_of_the_asked_keys_stops_nobody() {
     sandbox.wf(&["key", "enrol", "phone"]).exits(6).says("is larger than");
     // The logins are another such file: nobody is let in by a pipe, and nobody waits for it.
     std::fs::remove_file(sandbox.at(".wf/logins.json")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &sandbox.at(".wf/logins.json"), rustix::fs::Mode::RWXU).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, sandbox.at(".wf/logins.json"), rustix::fs::Mode::RWXU).unwrap();
     assert!(pages.ask("/runs").starts_with("HTTP/1.1 401 "));
 }
 

@@ -21,6 +21,8 @@ dialog.append(field, list, status);
 // What can be chosen, best first: `{ title, kind, detail, href }`, or with a `button` in place of `href`.
 let options = [];
 let chosen = 0;
+// True if a person has chosen with the arrows.
+let hasMoved = false;
 // What the server has found for a text.
 let found = { text: "", options: [] };
 let asked = null;
@@ -111,8 +113,8 @@ async function search() {
     return;
   }
   if (page) {
-    // What was chosen meanwhile stays so.
-    const before = options[chosen];
+    // What was chosen meanwhile stays so; else it is the best.
+    const before = hasMoved && options[chosen];
     found = { text, options: hits(page) };
     show();
     chosen = Math.max(0, options.findIndex((option) => before && option.href === before.href && option.button === before.button));
@@ -134,6 +136,7 @@ function go(option) {
 function open() {
   document.body.append(dialog);
   field.value = "";
+  hasMoved = false;
   found = { text: "", options: [] };
   status.textContent = "";
   dialog.showModal();
@@ -141,6 +144,7 @@ function open() {
 }
 
 field.addEventListener("input", () => {
+  hasMoved = false;
   show();
   search();
 });
@@ -148,6 +152,7 @@ field.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step && options.length) {
     event.preventDefault();
+    hasMoved = true;
     chosen = (chosen + step + options.length) % options.length;
     mark();
   } else if (event.key === "Enter" && !event.isComposing) {

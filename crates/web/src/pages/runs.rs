@@ -180,13 +180,16 @@ impl SelectionView {
     }
 }
 
-/// Returns the selected runs of an address or a form, each once.
+/// Returns the selected runs of an address or a form, each once, up to the first one that is too many.
 fn picked_of(fields: &Fields) -> Vec<PickedRun> {
     let mut picked: Vec<PickedRun> = Vec::new();
     for (_, value) in fields.iter().filter(|(name, _)| name == "run") {
         let one = PickedRun::parse(value);
         if !picked.iter().any(|other| other.run == one.run) {
             picked.push(one);
+        }
+        if picked.len() > MAX_SELECTED {
+            break;
         }
     }
     picked

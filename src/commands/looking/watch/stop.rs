@@ -1,14 +1,21 @@
 //! The signals on which a command leaves the screen.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use tokio::{
     runtime::{EnterGuard, Handle},
     signal::unix::{SignalKind, signal},
 };
+use wf_app::CliExitCode;
+
+/// The longest time between a signal and the end.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A flag that a signal raises. The signal itself ends nothing any more, so that the terminal can be restored.
 #[derive(Debug)]
@@ -32,7 +39,7 @@ impl StopFlag {
         let raised = Arc::clone(&flag);
         #[expect(
             clippy::disallowed_methods,
-            reason = "it only waits for a signal, and ends with the program"
+            reason = "it only waits for a signal, ends with the program, and ends it where nothing else can"
         )]
         std::thread::spawn(move || {
             runtime.block_on(async {
@@ -43,6 +50,9 @@ impl StopFlag {
                 }
             });
             raised.store(true, Ordering::Relaxed);
+            // The reader of a terminal that is gone never returns.
+            std::thread::sleep(GRACE);
+            std::process::exit(i32::from(CliExitCode::Interrupted.code()));
         });
         Ok(Self { flag, handle })
     }

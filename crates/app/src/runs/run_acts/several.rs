@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{request_cancel, request_retry, request_retry_after};
+use super::{request_cancel, request_retry_after};
 use crate::{
     Caller, CommandError,
     plan_start::signature_reason_at,
@@ -203,13 +203,20 @@ fn act_on(caller: &dyn Caller, act: RunAct, picked: &PickedRun) -> Result<Select
         Some(reader) => Ok::<_, CommandError>(find_run(&reader, &picked.run)?.map(|run| (reader, run))),
         None => Ok(None),
     };
-    let Some((_, run)) = find()? else {
+    let Some((reader, run)) = find()? else {
         return Ok(SelectedRun::missing(picked));
     };
+    let (selected, row) = SelectedRun::of(&reader, &run)?;
+    let refused = |effect: String| Ok(SelectedRun { effect, ..selected.clone() });
+    drop(reader);
     let done = match (act, picked.repeats) {
-        (RunAct::Cancel, _) => request_cancel(caller, &run).map(|()| None),
+        (RunAct::Cancel, _) => match cancel_refusal(&row) {
+            Some(reason) => return refused(reason),
+            None => request_cancel(caller, &run).map(|()| None),
+        },
         (RunAct::Retry, Some(known)) => request_retry_after(caller, &run, known).map(Some),
-        (RunAct::Retry, None) => request_retry(caller, &run).map(Some),
+        // Else a form without the number would start a run each time that it is sent.
+        (RunAct::Retry, None) => return refused("Nothing: select it in the list.".to_owned()),
     };
     // As it is now: the act has changed it.
     let Some((reader, run)) = find()? else {

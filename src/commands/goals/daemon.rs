@@ -149,7 +149,7 @@ fn words_of_each(ui: &Ui, args: &DaemonArgs) -> Vec<String> {
     words
 }
 
-/// Returns the words of the options of a daemon that are not about pages.
+/// Returns the words of the options of a daemon, without those about pages.
 fn own_words(args: &DaemonArgs) -> Vec<String> {
     let jobs = (args.jobs != DEFAULT_JOBS).then(|| args.jobs.to_string());
     let drain = (args.drain != DEFAULT_DRAIN).then(|| format_duration(args.drain));

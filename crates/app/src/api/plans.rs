@@ -81,7 +81,7 @@ pub struct ApiStart {
     pub token: Option<String>,
 }
 
-/// Reads parameters of which none stands there twice: nobody could tell which value is meant.
+/// Reads parameters, none of them twice: nobody could tell the value meant.
 fn read_params<'de, D: Deserializer<'de>>(from: D) -> Result<JsonObject, D::Error> {
     match UniqueKeyJson::deserialize(from)?.0 {
         Value::Object(params) => Ok(params),

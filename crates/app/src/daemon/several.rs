@@ -1,5 +1,5 @@
-//! The daemons of several workspaces: one process for each, which leads there as any daemon does, and this one, which starts them,
-//! starts those again that end, and passes on what it is asked for.
+//! The daemons of several workspaces: one process for each, leading there as any daemon does, and this one, starting them,
+//! starting ended ones again, and passing on signals.
 //!
 //! **Invariant:** none outlives this process: the system tells each when that has died.
 
@@ -22,13 +22,13 @@ use crate::{
 };
 use wf_base::{time::format_duration, units::plural};
 
-/// The variable with the name of the workspace, which begins the lines of a daemon among several, and of what it starts.
+/// The variable with the name of the workspace, at the beginning of the lines of a daemon among several and of its processes.
 pub const WORKSPACE_VAR: &str = "WF_LOG_WORKSPACE";
 
-/// The variables by which a service manager speaks with this process alone.
+/// The variables for a service manager to speak with this process alone.
 const OWN_VARS: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
-/// The time after which a daemon that ends has worked, so that it is started again at once.
+/// The time after which an ended daemon has worked, so it is started again at once.
 const WORKED: Duration = Duration::from_mins(2);
 
 /// A workspace with goals to run.
@@ -88,7 +88,7 @@ pub fn run_several(
     ended
 }
 
-/// Ends this process, as if it was asked to exit, when the one that started it dies.
+/// Ends this process, as if it was asked to exit, when its parent dies.
 pub fn end_with_parent(parent: u32) -> Result<(), CommandError> {
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|error| system(&std::io::Error::from(error)))?;
@@ -169,7 +169,7 @@ impl SeveralDaemons<'_> {
         command
     }
 
-    /// Notes the end of a daemon, which is started again unless all are asked to exit.
+    /// Notes the end of a daemon, and starts it again unless all are asked to exit.
     fn note_end(&mut self, number: usize, code: Option<i32>, is_stopping: bool) {
         let Some(part) = self.parts.get_mut(number) else { return };
         part.pid = None;

@@ -41,7 +41,7 @@ pub struct AskedKey {
 }
 
 impl AskedKey {
-    /// Returns who asked for it, and when, in words.
+    /// Returns its asker and its time in words.
     pub fn origin(&self, now: Moment) -> String {
         let access =
             if self.access.is_empty() { String::new() } else { format!(", which may {}", self.access) };

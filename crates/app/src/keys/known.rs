@@ -1,4 +1,4 @@
-//! The names under which people know public keys: that of an approver, of a file of theirs, or of the browser that asks for it.
+//! The names of public keys for people: that of an approver, of a file of theirs, or of the asking browser.
 
 use std::collections::BTreeMap;
 

@@ -65,7 +65,7 @@ impl ServerClient {
         self.address.origin()
     }
 
-    /// Returns the options that name the server, and the file with the key, on a command line.
+    /// Returns the options for the server, and for the file with its key, on a command line.
     pub fn options(&self) -> &str {
         &self.options
     }

@@ -17,7 +17,7 @@ use wf_store::{ChosenRuns, RunChoice, RunFilter, RunListOrder, RunRow, RunState,
 /// The runs of a page of the list.
 const PAGE_RUNS: usize = 50;
 
-/// The longest text that is searched for, in characters.
+/// The longest text of a search, in characters.
 const MAX_TEXT: usize = 200;
 
 /// A day, in which a date ends.
@@ -57,7 +57,7 @@ pub struct RunPage {
     pub runs: Vec<Value>,
     /// True if there are more behind them.
     pub has_more: bool,
-    /// The number of checks of goals that are not listed beside them.
+    /// The number of checks of goals, not listed beside them.
     pub hidden_checks: u64,
 }
 
@@ -179,7 +179,7 @@ fn read_instant(text: &str, field: &str, now: Moment) -> Result<Option<ReadInsta
     Ok(Some(ReadInstant { first: at, end: at }))
 }
 
-/// Returns the runs that have not ended and are in other states.
+/// Returns the runs under way in other states.
 fn unended_in_other_states(
     reader: &StateReader,
     states: &[RunLifecycle],

@@ -11,7 +11,7 @@ pub struct ResumeOptions {
     is_goal: bool,
     /// True if its reviewed approval allows no further run.
     used_up: bool,
-    /// The options that name the server where it ran; `None`: here.
+    /// The options for the server where it ran; `None`: here.
     server: Option<String>,
 }
 

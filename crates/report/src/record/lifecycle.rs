@@ -47,7 +47,7 @@ impl RunLifecycle {
         Self::all().find(|life| life.as_str() == word)
     }
 
-    /// Returns the state that the store has for it.
+    /// Returns its state in the store.
     pub fn recorded(self) -> RunState {
         match self {
             Self::Ended(outcome) => RunState::Ended(outcome),
@@ -61,7 +61,7 @@ impl RunLifecycle {
         if self == Self::Waiting && recorded == StepState::Running { StepState::Waiting } else { recorded }
     }
 
-    /// Returns the recorded states of the tasks that are shown in one.
+    /// Returns the recorded states of the tasks shown in one.
     pub fn recorded_states(self, shown: StepState) -> Vec<StepState> {
         let is_shown = |recorded: &&StepState| self.shown_state(**recorded) == shown;
         StepState::ALL.iter().filter(is_shown).copied().collect()

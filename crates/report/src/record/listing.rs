@@ -1,4 +1,4 @@
-//! A run in a list: its row, the process that works on it, and how far it has come.
+//! A run in a list: its row, its process, and how far it has come.
 //!
 //! Tables, pages and the interface for programs are made of the same one, so that they say the same of a run.
 
@@ -16,9 +16,9 @@ pub struct RunListing {
     pub row: RunRow,
     /// The process working on it, or did when it died.
     pub owner: Option<RunOwner>,
-    /// The steps that have ended, if it has not ended itself; `None`: they were not counted.
+    /// The ended steps, if it has not ended itself; `None`: they were not counted.
     pub progress: Option<StepProgress>,
-    /// The time that it has taken so far, if it has not ended; `None`: that was not read.
+    /// The time taken so far, if it has not ended; `None`: it was not read.
     pub so_far: Option<Duration>,
 }
 
@@ -42,7 +42,7 @@ impl RunListing {
         RunLifecycle::of(&self.row, self.owner)
     }
 
-    /// Returns the time that it took, or has taken so far.
+    /// Returns the time it took, or has taken so far.
     pub fn took(&self) -> Option<Duration> {
         self.row.duration().or(self.so_far)
     }

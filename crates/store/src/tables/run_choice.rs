@@ -48,7 +48,7 @@ keywords! {
     }
 }
 
-/// A choice of runs that are not nested.
+/// A choice of runs, nested ones left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunChoice {
     /// Only runs of this plan.
@@ -63,9 +63,9 @@ pub struct RunChoice {
     /// Only runs in whose id, plan, path, reason, failed step or parameters this text stands. Letters of ASCII are equal
     /// in both cases.
     pub text: String,
-    /// Only runs that were recorded since then.
+    /// Only runs recorded since then.
     pub since: Option<Moment>,
-    /// Only runs that were recorded before then.
+    /// Only runs recorded before then.
     pub until: Option<Moment>,
     pub order: RunListOrder,
 }
@@ -131,7 +131,7 @@ impl RunChoice {
         reader.ids(&sql, params_from_iter(values))
     }
 
-    /// Returns all chosen runs by the time that they took. Only of those that were resumed, the time without work is looked up.
+    /// Returns all chosen runs by the time they took. Only of resumed ones, the time without work is looked up.
     fn ids_by_duration(&self, reader: &StoreReader, now: Moment) -> Result<Vec<RunId>, StoreError> {
         let sql = format!(
             "SELECT id, created, ended, (SELECT count(*) FROM run_leases WHERE run = runs.id) > 1 {CHOSEN} ORDER BY key DESC"

@@ -155,7 +155,7 @@ impl StepTable<&StoreReader> {
         })
     }
 
-    /// Returns the number of the whole steps of a run that have ended, by their ends.
+    /// Returns the number of the ended whole steps of a run, by their ends.
     pub fn counts(self, run: &RunId) -> Result<StepCounts, StoreError> {
         self.0.fold(run)?;
         let sql = "SELECT state, standing, allowed_to_fail, count(*) FROM steps

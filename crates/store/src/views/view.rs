@@ -195,7 +195,7 @@ pub struct RunFilter {
     pub nested: bool,
     /// Without the checks of goals.
     pub no_checks: bool,
-    /// Only runs that were recorded since then.
+    /// Only runs recorded since then.
     pub since: Option<Moment>,
     /// Only runs that were recorded before this one; none if it is not there.
     pub before: Option<RunId>,

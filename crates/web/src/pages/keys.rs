@@ -26,7 +26,7 @@ pub(crate) struct KeyQuery {
     back: String,
     /// The word for the risk of what is signed.
     risk: String,
-    /// The public key that is asked about; empty: none.
+    /// The public key of the question; empty: none.
     key: String,
 }
 
@@ -39,11 +39,11 @@ struct KeyView {
     needs_passkey: bool,
     /// The keys to be enrolled, the last one first.
     asked: Vec<AskedKeyRow>,
-    /// The key that was asked about.
+    /// The key of the question.
     known: Option<ExplainedKey>,
 }
 
-/// A public key, with what the workspaces of the server say of it.
+/// A public key, with the words of each workspace about it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct ExplainedKey {
     key: String,

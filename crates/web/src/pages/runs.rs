@@ -26,7 +26,7 @@ const STATES: [&str; 7] =
 /// The columns that sort the list: the word of the usual order first, which is the one that a press asks for.
 const COLUMNS: [[&str; 2]; 3] = [["plan", "-plan"], ["-started", "started"], ["-duration", "duration"]];
 
-/// The most plans that the field for one proposes.
+/// The most plans proposed in the field for one.
 const MAX_PROPOSALS: usize = 100;
 
 /// The list of runs.
@@ -36,9 +36,9 @@ struct RunsView {
     query: RunQuery,
     /// The states, each with whether it is chosen.
     states: Vec<StateBox>,
-    /// The plans of which there are runs.
+    /// The plans with runs.
     plans: Vec<String>,
-    /// The columns that sort the list.
+    /// The columns to sort the list by.
     columns: Vec<SortColumn>,
     /// True if the list is filtered or sorted in another way than the usual one.
     is_chosen: bool,
@@ -58,7 +58,7 @@ struct StateBox {
     is_chosen: bool,
 }
 
-/// A column that sorts the list.
+/// A column to sort the list by.
 #[derive(Serialize)]
 struct SortColumn {
     name: &'static str,
@@ -156,13 +156,13 @@ pub(crate) async fn runs(visit: Visit, Query(fields): Query<Fields>) -> Response
         .await
 }
 
-/// The runs that a person has selected, with what an act does to each, or has done.
+/// The runs selected by a person, with the effect of an act on each.
 #[derive(Serialize)]
 struct SelectionView {
     /// The word for the act; empty: there is none of this name.
     act: &'static str,
     runs: Vec<SelectedRun>,
-    /// The number of those that the act is possible for, or is done to.
+    /// The number of those affected by the act.
     count: usize,
     /// True if it is done.
     is_done: bool,
@@ -195,7 +195,7 @@ fn picked_of(fields: &Fields) -> Vec<PickedRun> {
     picked
 }
 
-/// Asks whether an act is done to the selected runs: it names each, and what happens to it.
+/// Asks whether an act is done to the selected runs: it names each, and the effect on it.
 pub(crate) async fn selected(visit: Visit, Query(fields): Query<Fields>) -> Response {
     let act = fields.iter().find(|(name, _)| name == "act").and_then(|(_, word)| RunAct::from_word(word));
     let may_act = match act {
@@ -217,12 +217,12 @@ pub(crate) async fn selected(visit: Visit, Query(fields): Query<Fields>) -> Resp
         .await
 }
 
-/// Cancels the selected runs, and says of each what became of it.
+/// Cancels the selected runs, and says the effect on each.
 pub(crate) async fn cancel_selected(visit: Visit, Form(fields): Form<Fields>) -> Response {
     act(visit, RunAct::Cancel, fields).await
 }
 
-/// Retries the selected runs, and says of each what became of it.
+/// Retries the selected runs, and says the effect on each.
 pub(crate) async fn retry_selected(visit: Visit, Form(fields): Form<Fields>) -> Response {
     act(visit, RunAct::Retry, fields).await
 }

@@ -83,7 +83,7 @@ const MAX_HITS: usize = 5;
 struct SearchOfAll {
     text: String,
     groups: Vec<FoundGroup>,
-    /// The names of the workspaces that cannot be searched.
+    /// The names of the workspaces not searched.
     unread: Vec<String>,
 }
 

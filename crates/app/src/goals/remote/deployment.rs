@@ -129,7 +129,7 @@ pub enum GoalAnswer {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecordBatch {
     pub records: Vec<DeployedRecord>,
-    /// The number of all its records there, with those that were known before.
+    /// The number of all its records there, known ones included.
     pub count: u64,
 }
 

@@ -18,7 +18,7 @@ use wf_store::{RunRow, RunState};
 /// The most runs of one act: a page of the list.
 pub const MAX_SELECTED: usize = 50;
 
-/// The time after which no further run is acted on: a browser waits for the answer.
+/// The time to act on further runs: a browser waits for the answer.
 const MAX_TIME: Duration = Duration::from_secs(25);
 
 keywords! {
@@ -35,7 +35,7 @@ keywords! {
 pub struct PickedRun {
     /// The beginning of its id.
     pub run: String,
-    /// The number of its retries that the person knew of; `None`: nobody has shown them.
+    /// The number of its retries known to the person; `None`: nobody has shown them.
     pub repeats: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl PickedRun {
 /// A selected run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SelectedRun {
-    /// Its id; the text that was picked if there is no such run.
+    /// Its id; the picked text if there is no such run.
     pub id: String,
     pub plan: String,
     /// The word for its state; `None`: there is no such run.
@@ -62,7 +62,7 @@ pub struct SelectedRun {
     pub is_affected: bool,
     /// The number of its retries.
     pub repeats: usize,
-    /// The run that the act has started.
+    /// The run started by the act.
     pub started: Option<RunId>,
 }
 
@@ -100,7 +100,7 @@ impl SelectedRun {
     }
 }
 
-/// Returns the selected runs, with what an act will do to each.
+/// Returns the selected runs, with the effect of an act on each.
 pub fn selected_runs(
     caller: &dyn Caller,
     act: RunAct,
@@ -138,7 +138,7 @@ pub fn selected_runs(
     Ok(selected_rows)
 }
 
-/// Returns what an act does to a run that it is possible for.
+/// Returns the effect of an act on a run it is possible for.
 fn effect(act: RunAct, selected: &SelectedRun, row: &RunRow) -> String {
     match act {
         RunAct::Cancel if selected.life == Some(RunLifecycle::Running.as_str()) => {
@@ -182,7 +182,7 @@ fn retry_refusal(
     Ok(refused.map(|error| format!("Nothing: {}", sentence(caller, &error))))
 }
 
-/// Does an act to each of the selected runs, and returns what became of each.
+/// Does an act to each of the selected runs, and returns its effect on each.
 pub fn act_on_runs(caller: &dyn Caller, act: RunAct, picked: &[PickedRun]) -> Vec<SelectedRun> {
     let begun = caller.host().now();
     let done = picked.iter().map(|one| {

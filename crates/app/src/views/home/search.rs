@@ -16,7 +16,7 @@ use wf_report::record::RunListing;
 /// The most hits of each kind.
 const MAX_HITS: usize = 10;
 
-/// The longest text that is searched for, in characters.
+/// The longest text of a search, in characters.
 const MAX_TEXT: usize = 200;
 
 /// The result of a search.

@@ -14,7 +14,7 @@ use wf_store::{RunFilter, RunState};
 pub struct WorkspaceTotals {
     /// The requests of runs that wait for people.
     pub waiting: u64,
-    /// The runs that a process works on, without those that are part of another one.
+    /// The runs worked on by a process, without parts of other runs.
     pub running: u64,
 }
 

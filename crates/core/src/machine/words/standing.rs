@@ -130,7 +130,7 @@ impl Standing {
 }
 
 impl StepCounts {
-    /// Returns the number of steps that have ended.
+    /// Returns the number of ended steps.
     pub fn total(&self) -> u32 {
         let failed = self.failed.saturating_add(self.allowed_to_fail);
         let succeeded = [self.plausible, self.reported].into_iter().fold(self.verified, u32::saturating_add);

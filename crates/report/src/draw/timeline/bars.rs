@@ -16,7 +16,7 @@ use wf_base::units::{elapsed, moment};
 const MIN_WIDTH: f64 = 0.25;
 /// The space above and below a bar.
 const SPACE: f64 = 5.0;
-/// The widest bar in which no cross has its place, in percent.
+/// The widest bar without a place for a cross, in percent.
 const CROSS: f64 = 1.6;
 
 /// Returns the bars of a row, from the first to the last, and its marks above them.

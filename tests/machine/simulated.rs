@@ -1,9 +1,9 @@
-//! The laws, in a thousand worlds; `cargo bench --bench simulate` looks at more.
+//! The laws, in more than a thousand worlds; `cargo bench --bench simulate` looks at more.
 
 use crate::sim::{Coverage, Faults, LAWS, Options, faults::Fault, simulate, smaller};
 
 /// How many worlds a change is tried in.
-const SEEDS: u64 = 1000;
+const SEEDS: u64 = 1500;
 
 fn options(seed: u64) -> Options {
     Options { seed, steps: 8, faults: Faults::ALL, trace: false }

@@ -81,10 +81,6 @@ pub fn request_retry_after(
         let message = format!("run {} was retried meanwhile, as run {}", run.short(), last.short());
         return Err(CommandError::new(CliExitCode::Usage, message).hint("look at that run first"));
     }
-    if before < known_repeats {
-        let message = format!("run {} was not retried {known_repeats} times", run.short());
-        return Err(CommandError::new(CliExitCode::Usage, message).hint("select it in the list"));
-    }
     drop(reader);
     let draft = RetryDraft::open(caller, Some(run.as_str()))?;
     require_login_start(caller, &draft.loaded, UserAction::RetryRun(run.clone()))?;

@@ -214,9 +214,11 @@ fn act_on(caller: &dyn Caller, act: RunAct, picked: &PickedRun) -> Result<Select
             Some(reason) => return refused(reason),
             None => request_cancel(caller, &run).map(|()| None),
         },
-        (RunAct::Retry, Some(known)) => request_retry_after(caller, &run, known).map(Some),
-        // Else a form without the number would start a run each time that it is sent.
-        (RunAct::Retry, None) => return refused("Nothing: select it in the list.".to_owned()),
+        (RunAct::Retry, Some(known)) if known <= selected.repeats => {
+            request_retry_after(caller, &run, known).map(Some)
+        }
+        // Else a form with no number, or a higher one, would start a run each time that it is sent.
+        (RunAct::Retry, _) => return refused("Nothing: select it in the list.".to_owned()),
     };
     // As it is now: the act has changed it.
     let Some((reader, run)) = find()? else {

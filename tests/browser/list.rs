@@ -109,7 +109,9 @@ fn the_palette_goes_to_a_page_by_a_few_letters() {
         );
         assert_eq!(active, "true");
         press(&browser, "{key: 'Enter'}");
-        until("its form is shown", || browser.address().ends_with("/plans/release/start"));
+        until("its form is shown", || {
+            browser.address().ends_with("/plans/release.md/start") && browser.is_shown("main form")
+        });
         // A button of the page gets the focus, and is not pressed.
         browser.open(&format!("{}/runs/{run}", pages.origin()));
         press(&browser, CTRL_K);

@@ -38,6 +38,10 @@ const STAT_BYTES: usize = 512;
 const MAX_SEARCHES: usize = 200;
 const SEARCH_PAUSE: Duration = Duration::from_millis(5);
 
+/// The maximum number of looks for the environment of a process beginning another program, and the pause in between.
+const MAX_LOOKS: usize = 5;
+const LOOK_PAUSE: Duration = Duration::from_millis(1);
+
 /// True if orphaned descendants are reparented to this process.
 static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
@@ -99,7 +103,20 @@ impl ProcessRoot {
         if ADOPTS_ORPHANS.load(Ordering::Relaxed) && !has_children() {
             return true;
         }
-        self.among(&later_than(self.pid)).is_empty()
+        let mut seen = BTreeSet::new();
+        // A process may have started another one and exited while it was looked at.
+        for _ in 0..MAX_SEARCHES {
+            let new: Vec<i32> =
+                later_than(self.pid).into_iter().filter(|number| seen.insert(*number)).collect();
+            if new.is_empty() {
+                return true;
+            }
+            let processes: Vec<LivingProcess> = new.into_iter().filter_map(process_by_id).collect();
+            if !self.among(&processes).is_empty() {
+                return false;
+            }
+        }
+        false
     }
 
     /// Sends a signal to all living processes of the tree. A process that is just being started may
@@ -128,7 +145,7 @@ impl ProcessRoot {
             me,
             adopts: ADOPTS_ORPHANS.load(Ordering::Relaxed),
         };
-        view.members(&mark_of)
+        view.members(&settled_mark_of)
     }
 }
 
@@ -313,13 +330,12 @@ pub fn all_processes() -> Vec<LivingProcess> {
     numbers().into_iter().filter_map(process_by_id).collect()
 }
 
-/// Returns the processes with a later number than a given one; all if the numbers have wrapped around since.
-fn later_than(pid: i32) -> Vec<LivingProcess> {
+/// Returns the numbers of processes later than a given one; all if they have wrapped around since.
+fn later_than(pid: i32) -> Vec<i32> {
     let last = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let last = last.split_whitespace().next_back().and_then(|last| last.parse().ok());
     let began_anew = last.is_none_or(|last: i32| last < pid);
-    let numbers = numbers().into_iter();
-    numbers.filter(|number| began_anew || *number > pid).filter_map(process_by_id).collect()
+    numbers().into_iter().filter(|number| began_anew || *number > pid).collect()
 }
 
 fn numbers() -> Vec<i32> {
@@ -363,7 +379,26 @@ fn parse_stat(pid: i32, stat: &str) -> Option<LivingProcess> {
 /// Returns the mark in the environment of a process. `None` if it changed its environment or may
 /// not be inspected.
 pub fn mark_of(pid: i32) -> Option<String> {
-    let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    mark_in(&environment_of(pid)?)
+}
+
+/// Does the same, and waits shortly for a process that is just beginning another program: it has no environment then.
+fn settled_mark_of(pid: i32) -> Option<String> {
+    for _ in 0..MAX_LOOKS {
+        let environ = environment_of(pid)?;
+        if !environ.is_empty() {
+            return mark_in(&environ);
+        }
+        std::thread::sleep(LOOK_PAUSE);
+    }
+    None
+}
+
+fn environment_of(pid: i32) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+fn mark_in(environ: &[u8]) -> Option<String> {
     let mut variables = environ.split(|byte| *byte == 0);
     let mark = variables.find_map(|variable| {
         let value = variable.strip_prefix(MARK_VARIABLE.as_bytes())?;

@@ -4,7 +4,8 @@ use super::Pages;
 use crate::support::Sandbox;
 use wf_sign::{DsseEnvelope, Signer, canonical};
 
-const LAMP: &str = "\
+/// A goal whose repair needs a signature.
+pub const LAMP: &str = "\
 ---
 kind: goal
 id: lamp

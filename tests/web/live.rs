@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Pages, api::Program, last_run};
+use super::{Pages, api::Program, autonomy::LAMP, last_run};
 use crate::support::{Sandbox, until};
 
 const OUTER: &str = "\
@@ -142,25 +142,10 @@ fn a_run_that_goes_on_says_how_far_it_has_come_and_since_when() {
     sandbox.wf(&["cancel", &run]).exits(0);
 }
 
-/// A goal whose repair fails.
-const LAMP: &str = "\
----
-kind: goal
-id: lamp
-schedule: '0 * * * *'
-on_failure: spawn_plan
-verify:
-  - {name: is_on, run: test -e lit/on}
-repair:
-  steps:
-    - {id: switch, run: exit 3, allow: {write: [lit]}}
----
-";
-
 #[test]
 fn a_goal_that_fails_is_wrong_once() {
     let sandbox = Sandbox::new();
-    sandbox.file("goals/lamp.md", LAMP);
+    sandbox.file("goals/lamp.md", LAMP.replace("touch lit/on", "exit 3"));
     std::fs::create_dir(sandbox.at("lit")).unwrap();
     sandbox.wf(&["key", "init"]).exits(0);
     sandbox.wf(&["approve", "goals/lamp.md", "--executions", "3", "--expires", "1d", "--yes"]).exits(0);

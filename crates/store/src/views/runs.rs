@@ -119,16 +119,6 @@ impl RunTable<&StoreReader> {
         })
     }
 
-    /// Returns the number of the checks of goals that were created since an instant, as far as a filter has them.
-    pub fn count_checks(self, since: Moment, filter: &RunFilter) -> Result<u64, StoreError> {
-        self.0.fold_all()?;
-        let sql = "SELECT count(*) FROM runs WHERE created >= ?1 AND config ->> '$.goal' = 'look'
-                       AND (?2 IS NULL OR plan = ?2)";
-        let values = (MomentColumn(since), filter.plan.as_ref().map(PlanId::as_str));
-        let count: Option<i64> = self.0.query_one(sql, values, |row| row.get(0))?;
-        Ok(count.unwrap_or_default().unsigned_abs())
-    }
-
     /// Returns the latest runs, nested ones too, in whose id, plan, reason, failed step or parameters a text stands, newest
     /// first. Letters of ASCII are equal in both cases.
     pub fn search(self, text: &str, limit: usize) -> Result<Vec<RunRow>, StoreError> {

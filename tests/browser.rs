@@ -8,6 +8,7 @@ mod list;
 mod liveness;
 mod logs;
 mod proof;
+mod tasks;
 mod workspaces;
 
 use std::os::unix::fs::PermissionsExt;

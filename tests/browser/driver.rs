@@ -73,6 +73,13 @@ impl Browser {
         self.send("POST", &format!("/element/{}/click", element[ELEMENT].as_str().unwrap()), &json!({}));
     }
 
+    /// Presses the key that ends an input, in the element that has the focus.
+    pub fn press_enter(&self) {
+        let element = self.send("GET", "/element/active", &Value::Null);
+        let path = format!("/element/{}/value", element[ELEMENT].as_str().unwrap());
+        self.send("POST", &path, &json!({"text": "\u{e007}"}));
+    }
+
     /// Returns the text of an element; nothing if there is none.
     pub fn text(&self, selector: &str) -> String {
         let script = format!("return document.querySelector({})?.innerText ?? ''", json!(selector));

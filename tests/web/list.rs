@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{GOAL, Pages, last_run};
+use super::{GOAL, Pages, exchange::careful_in, last_run};
 use crate::support::{Sandbox, until};
 
 const OK: &str = "---\nkind: plan\nid: quick\nparams: {region: {type: string, default: eu}}\nsteps: [{id: one, run: 'true'}]\n---\n";
@@ -178,4 +178,42 @@ fn a_browser_acts_on_several_runs_as_far_as_it_may() {
         assert!(refused.starts_with("HTTP/1.1 403 "), "{act}: {refused}");
     }
     assert_eq!(last_run(&sandbox), run, "nothing has started");
+}
+
+#[test]
+fn a_line_tells_a_run_from_others_of_its_plan() {
+    let sandbox = Sandbox::new();
+    let report = "---\nkind: plan\nid: report\ntitle: Monthly report\nparams: {month: {type: string, default: '2026-10'}, pages: {type: array, default: []}, \
+                  more: {type: string, default: x}}\nsteps:\n  - {id: read, allow: {}, run: 'echo; echo \"error: no file <b>\"; echo end; exit 1'}\n  \
+                  - {id: check, depends_on: [read], run: 'true'}\n---\n";
+    sandbox.file("report.md", report);
+    sandbox.wf(&["run", "report.md", "-q"]).exits(1);
+    let failed = last_run(&sandbox);
+    let long = format!("month={}", "9".repeat(50));
+    sandbox.wf(&["retry", &failed, "-q"]).exits(1);
+    sandbox.wf(&["run", "report.md", "-p", &long, "-q"]).exits(1);
+    let cost = careful_in(&sandbox);
+    let pages = Pages::open(&sandbox);
+    for path in ["/runs", "/"] {
+        let page = pages.ask(path);
+        for text in [
+            ">Monthly report<",
+            ">month=2026-10 · more=x · 1 more<",
+            &format!(">month={}… ·", "9".repeat(40)),
+            &format!("retry of <a href=\"/runs/{failed}\">"),
+            ">0/2 <",
+            &format!("<a href=\"/runs/{cost}\">careful</a>"),
+            "&lt;$0.01</span></td>",
+        ] {
+            assert!(page.contains(text), "{path}: {text}: {page}");
+        }
+    }
+    pages.shows("/", &["error: no file &lt;b&gt;"]);
+    // Two runs that succeeded say what is usual.
+    sandbox.file("quick.md", OK);
+    for _ in 0..3 {
+        sandbox.wf(&["run", "quick.md", "-q"]).exits(0);
+    }
+    pages.shows("/runs?plan=quick", &["<meter min=\"0\" max=\"200\"", " % of the usual time"]);
+    assert!(!pages.ask("/runs?plan=report").contains("<meter"), "none of them succeeded");
 }

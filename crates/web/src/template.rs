@@ -138,6 +138,7 @@ impl PageTemplates {
         environment.add_filter("last_lines", last_lines);
         environment.add_filter("short", short);
         environment.add_filter("text", text);
+        environment.add_filter("brief", brief);
         environment.add_filter("coded", coded);
         environment.add_filter("measured", measured);
         environment.add_filter("dollars", dollars);
@@ -204,6 +205,10 @@ impl PageTemplates {
         }
     }
 }
+
+/// The parameters of a run that its line has, and the longest value of one, in characters.
+const BRIEF_PARAMS: usize = 2;
+const BRIEF_VALUE: usize = 40;
 
 /// The beginning of the field with the key of a form.
 const KEY_FIELD: &str = "name=\"key\" value=\"";
@@ -306,6 +311,19 @@ fn short(id: &str) -> String {
 /// Returns a text as it is, and any other value as JSON.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| serde_json::to_string(value).unwrap_or_default(), str::to_owned)
+}
+
+/// Returns the first parameters of a run in a few words: `month=2026-11 · dry=true`.
+fn brief(params: &Value) -> String {
+    let names: Vec<Value> = params.try_iter().into_iter().flatten().collect();
+    let shown = names.iter().take(BRIEF_PARAMS).map(|name| {
+        let value = params.get_item(name).map(|value| text(&value)).unwrap_or_default();
+        let is_cut = value.chars().nth(BRIEF_VALUE).is_some();
+        let value: String = value.chars().take(BRIEF_VALUE).collect();
+        format!("{name}={value}{}", if is_cut { "…" } else { "" })
+    });
+    let rest = (names.len() > BRIEF_PARAMS).then(|| format!("{} more", names.len() - BRIEF_PARAMS));
+    shown.chain(rest).collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns a sentence with its names, which stand between grave accents, as code.

@@ -26,6 +26,7 @@ mod plans;
 mod requests;
 mod results;
 mod run;
+mod run_line;
 mod runs;
 mod sentence;
 mod skills;
@@ -78,6 +79,7 @@ pub use run::{
     TimelineView, UnbegunStep, WatchQuery, WatchedRequest, WatchedRun, WatchedStep, artifact_image,
     file_text, run_view, task_view,
 };
+pub use run_line::RunLine;
 pub use runs::{RunPage, RunQuery, recorded_plans, run_documents, run_page, usual_duration};
 pub(crate) use runs::{add_progress, run_listing, run_listings};
 pub use skills::{SkillListing, SkillLockView, SkillView, skill_listings, skill_view};

@@ -3,7 +3,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{StateReader, state_reader};
+use super::{
+    StateReader,
+    run_line::{RunLine, run_lines},
+    state_reader,
+};
 use crate::{Caller, CommandError, usage_error};
 use wf_base::{
     keyword::Keyword,
@@ -53,8 +57,7 @@ pub struct RunQuery {
 /// A page of runs.
 #[derive(Debug, Default)]
 pub struct RunPage {
-    /// The runs, as `wf runs --json` has them.
-    pub runs: Vec<Value>,
+    pub runs: Vec<RunLine>,
     /// True if there are more behind them.
     pub has_more: bool,
     /// The number of checks of goals, not listed beside them.
@@ -87,7 +90,7 @@ pub fn run_page(caller: &dyn Caller, query: &RunQuery) -> Result<RunPage, Comman
     }
     let mut runs = run_listings(&reader, rows)?;
     add_progress(&reader, &mut runs, now)?;
-    Ok(RunPage { runs: run_documents(&runs), has_more, hidden_checks })
+    Ok(RunPage { runs: run_lines(&reader, &runs)?, has_more, hidden_checks })
 }
 
 /// Returns the ids of the plans of recorded runs.

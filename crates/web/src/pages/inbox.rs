@@ -15,7 +15,7 @@ use wf_app::{
     approve::{RemoteAnswer, RequestName, draft_answer},
     resumption::answer_and_resume,
     views::{
-        DecidedRequest, RequestView, SuggestionCard, decided_request, open_requests, state_reader,
+        DecidedRequest, RequestView, SuggestionCard, decided_request, find_run, open_requests, state_reader,
         suggestion_cards,
     },
 };
@@ -68,14 +68,16 @@ pub(crate) async fn request(visit: Visit, Path(name): Path<RequestAddress>) -> R
             let Some(reader) = state_reader(caller)? else {
                 return Ok(None);
             };
+            let Some(run) = find_run(&reader, &name.run)? else {
+                return Ok(None);
+            };
             let waiting = open_requests(&reader)?;
-            let is_named =
-                |request: &&RequestView| request.run.as_str() == name.run && request.number == name.number;
+            let is_named = |request: &&RequestView| request.run == run && request.number == name.number;
             let request = waiting.iter().find(is_named).cloned();
             if request.is_some() {
                 return Ok(Some(InboxPage { request, waiting, ..InboxPage::default() }));
             }
-            let decided = decided_request(&reader, &RunId::from_stored(name.run), name.number)?;
+            let decided = decided_request(&reader, &run, name.number)?;
             Ok(decided.map(|decided| InboxPage { decided: Some(decided), waiting, ..InboxPage::default() }))
         })
         .await

@@ -6,13 +6,12 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{template::encoded, visit::Visit};
 use wf_app::{
     CliExitCode,
     run_acts::several::{MAX_SELECTED, PickedRun, RunAct, SelectedRun, act_on_runs, selected_runs},
-    views::{RunPage, RunQuery, recorded_plans, run_page},
+    views::{RunLine, RunPage, RunQuery, recorded_plans, run_page},
 };
 use wf_base::keyword::Keyword as _;
 
@@ -32,7 +31,7 @@ const MAX_PROPOSALS: usize = 100;
 /// The list of runs.
 #[derive(Serialize)]
 struct RunsView {
-    runs: Vec<Value>,
+    runs: Vec<RunLine>,
     query: RunQuery,
     /// The states, each with whether it is chosen.
     states: Vec<StateBox>,

@@ -8,8 +8,11 @@ use serde_json::Value;
 use crate::{
     Caller, CommandError,
     views::{
-        GoalListing, InboxView, StateReader, add_progress, goals::goal_listings_of, inbox_view,
-        run_documents, run_listings, state_reader,
+        GoalListing, InboxView, StateReader, add_progress,
+        goals::goal_listings_of,
+        inbox_view,
+        run_line::{RunLine, failure_lines, run_lines},
+        run_listings, state_reader,
     },
 };
 use wf_base::{keyword::Keyword as _, name::PlanId, time::Moment};
@@ -44,13 +47,13 @@ pub struct HomeView {
     #[serde(flatten)]
     pub inbox: InboxView,
     /// The last runs of their plans, which failed.
-    pub failures: Vec<Value>,
+    pub failures: Vec<RunLine>,
     pub more_failures: usize,
     /// The goals that are broken, blocked, paused or not kept.
     pub troubled: Vec<Value>,
     pub running: Vec<RunProgress>,
     /// The latest runs that are part of no other, newest first.
-    pub latest: Vec<Value>,
+    pub latest: Vec<RunLine>,
     pub day: Vec<DayStrip>,
     pub upcoming: Vec<UpcomingGoal>,
     pub goal_count: usize,
@@ -112,10 +115,10 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
     let mut failures = unmended_failures(&runs, &view.troubled, now);
     view.more_failures = failures.len().saturating_sub(MAX_ROWS);
     failures.truncate(MAX_ROWS);
-    view.failures = run_documents(&failures);
+    view.failures = failure_lines(reader, &failures)?;
     runs.truncate(LATEST_RUNS);
     add_progress(reader, &mut runs, now)?;
-    view.latest = run_documents(&runs);
+    view.latest = run_lines(reader, &runs)?;
     let running = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let running = run_listings(reader, reader.store().runs().list(usize::MAX, &running)?)?.into_iter();
     view.running = running

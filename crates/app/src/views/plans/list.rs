@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    super::{StateReader, add_progress, run_documents, run_listings, runs::median_of_runs, state_reader},
+    super::{StateReader, add_progress, run_listings, runs::median_of_runs, state_reader},
     bars::{RunBar, bars_svg},
 };
 use crate::{
@@ -119,9 +119,9 @@ impl PlanHistory {
         }
     }
 
-    /// Returns the last runs of a plan as documents, newest first.
-    pub(super) fn documents(&self, plan: &str) -> Vec<Value> {
-        run_documents(self.runs.get(plan).map(Vec::as_slice).unwrap_or_default())
+    /// Returns the last runs of a plan, newest first.
+    pub(super) fn runs(&self, plan: &str) -> &[RunListing] {
+        self.runs.get(plan).map(Vec::as_slice).unwrap_or_default()
     }
 }
 

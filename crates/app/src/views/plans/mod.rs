@@ -28,4 +28,5 @@ pub use outlook::RunOutlook;
 pub(crate) use page::find_plan;
 pub(super) use page::plan_page;
 pub use page::{PlanProblem, PlanSource, PlanUse, PlanView, plan_source, plan_view};
+pub(super) use trend::run_cost;
 pub use trend::{PlanTrend, StepTrend, TrendRun, WeekTotal};

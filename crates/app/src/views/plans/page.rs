@@ -1,10 +1,12 @@
 //! A plan as its file is now: its prose, problems and picture, and the runs of it.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{
-    super::state_reader,
+    super::{
+        run_line::{RunLine, run_lines},
+        state_reader,
+    },
     list::{PlanHistory, PlanListing},
     trend::{PlanTrend, plan_trend},
 };
@@ -36,8 +38,8 @@ pub struct PlanView {
     pub plan: PlanListing,
     /// The prose of its file as HTML; empty if it has none.
     pub prose: String,
-    /// Its last runs, as `wf runs --json` has them.
-    pub runs: Vec<Value>,
+    /// Its last runs, newest first.
+    pub runs: Vec<RunLine>,
     /// The trends of its last runs; absent: it has none.
     pub trend: Option<PlanTrend>,
     /// Its steps as a picture; `None`: its file is broken, or it has too many.
@@ -118,7 +120,11 @@ pub fn plan_view(caller: &dyn Caller, address: &str) -> Result<Option<PlanView>,
     problems.truncate(MAX_PROBLEMS);
     Ok(Some(PlanView {
         prose: loaded.sources.first().map(|source| prose_html(source.text())).unwrap_or_default(),
-        runs: history.documents(&id),
+        runs: reader
+            .as_ref()
+            .map(|reader| run_lines(reader, history.runs(&id)))
+            .transpose()?
+            .unwrap_or_default(),
         trend: trend.filter(|trend| !trend.runs.is_empty()),
         graph: plan.as_deref().filter(|plan| plan.steps().len() <= MAX_DRAWN_STEPS).map(plan_svg),
         step_count: plan.as_ref().map_or(0, |plan| plan.steps().len()),

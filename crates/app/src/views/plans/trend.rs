@@ -109,7 +109,7 @@ pub(super) fn plan_trend(
     for listing in run_listings(reader, rows)? {
         let life = listing.life().as_str();
         let row = listing.row;
-        let cost = Some(cost_of(store, &row.id, MAX_DEPTH)?).filter(|cost| !cost.is_zero());
+        let cost = Some(run_cost(store, &row.id)?).filter(|cost| !cost.is_zero());
         week_totals.add(&row, cost);
         steps.add(&store.steps().times(&row.id)?, plan);
         let duration = row.duration_until(row.ended.unwrap_or(now));
@@ -138,6 +138,11 @@ pub(super) fn plan_trend(
 }
 
 /// Returns the cost of the model calls of a run and of those nested in it.
+pub(in crate::views) fn run_cost(store: &StoreReader, run: &RunId) -> Result<Money, CommandError> {
+    cost_of(store, run, MAX_DEPTH)
+}
+
+/// Returns the cost of a run and of those nested in it to a depth.
 fn cost_of(store: &StoreReader, run: &RunId, depth: usize) -> Result<Money, CommandError> {
     let events = store.events().apart(run, &ModelSpending::EVENTS)?;
     let mut cost = Money::default();

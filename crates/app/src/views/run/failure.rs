@@ -9,15 +9,19 @@ use crate::{
     state::reader::StateReader,
     views::log::{LogTailView, log_tail},
 };
+use wf_base::name::RunId;
 use wf_core::machine::{Attempt, CheckRuling, Standing, StepState, TaskId};
-use wf_report::record::RunRecord;
-use wf_store::{CheckRow, StepOrder, StepRow, StepSelection};
+use wf_store::{CheckRow, RunRow, StepOrder, StepRow, StepSelection};
 
 /// The most failed tasks that are read.
 const MAX_READ: usize = 200;
 /// The most groups of a page, and the most named tasks of a group.
 const MAX_GROUPS: usize = 5;
 const MAX_NAMED: usize = 8;
+
+/// The longest line of a failure, in characters, and the words by which an output names an error.
+const MAX_LINE: usize = 200;
+const ERROR_WORDS: [&str; 4] = ["error", "fail", "panic", "exception"];
 
 /// The tasks of a run that failed.
 #[derive(Debug, Serialize)]
@@ -55,17 +59,52 @@ pub struct FailureTask {
 }
 
 /// Returns the tasks that failed, by message; `None`: none of them fails the run.
-pub(super) fn failures(
+pub(super) fn failures(reader: &StateReader, run_row: &RunRow) -> Result<Option<RunFailures>, CommandError> {
+    first_failures(reader, run_row, MAX_GROUPS)
+}
+
+/// Returns the reason of a failure in a line: what its first check without a pass found, or the line of the output that names an
+/// error; `None`: there is nothing beyond its reason.
+pub(in crate::views) fn failure_line(
     reader: &StateReader,
-    record: &RunRecord,
+    run_row: &RunRow,
+) -> Result<Option<String>, CommandError> {
+    let failures = first_failures(reader, run_row, 1)?;
+    Ok(failures.as_ref().and_then(|failures| failures.groups.first()).and_then(line_of_group))
+}
+
+fn line_of_group(group: &FailureGroup) -> Option<String> {
+    let of_check = group
+        .checks
+        .first()
+        .map(|check| format!("check `{}`: {}", check.verdict.name, check.verdict.mismatch()));
+    of_check.or_else(|| error_line(&group.log.as_ref()?.text))
+}
+
+/// Returns the last line of an output that names an error, or else the last one that is not empty.
+fn error_line(output: &str) -> Option<String> {
+    let names_error = |line: &&str| {
+        let line = line.to_lowercase();
+        ERROR_WORDS.iter().any(|word| line.contains(word))
+    };
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines().rfind(names_error).or_else(|| lines().next_back())?;
+    Some(line.chars().take(MAX_LINE).collect())
+}
+
+/// Returns the tasks that failed, by message, in a number of groups.
+fn first_failures(
+    reader: &StateReader,
+    run_row: &RunRow,
+    max_groups: usize,
 ) -> Result<Option<RunFailures>, CommandError> {
     let store = reader.store();
     // A run that succeeded may have failures that its plan deals with.
-    let first = record.run.failed_step.as_ref();
-    if first.is_none() && record.run.ended.is_some() {
+    let first = run_row.failed_step.as_ref();
+    if first.is_none() && run_row.ended.is_some() {
         return Ok(None);
     }
-    let run = &record.run.id;
+    let run = &run_row.id;
     let selection = StepSelection {
         states: Some(vec![StepState::Failed]),
         offset: 0,
@@ -83,7 +122,7 @@ pub(super) fn failures(
     let mut more = total.saturating_sub(MAX_READ);
     let mut groups: Vec<Vec<StepRow>> = Vec::new();
     for row in rows {
-        let has_room = groups.len() < MAX_GROUPS;
+        let has_room = groups.len() < max_groups;
         let alike = groups.iter().position(|group| group.iter().any(|own| is_alike(own, &row)));
         match alike.and_then(|at| groups.get_mut(at)) {
             Some(group) => group.push(row),
@@ -94,7 +133,7 @@ pub(super) fn failures(
     let first_tasks = groups.iter().filter_map(|rows| rows.first()).map(task_id_of).collect();
     let checks = store.checks().of_tasks(run, &first_tasks)?;
     let groups: Vec<FailureGroup> =
-        groups.iter().map(|rows| group_of(reader, record, rows, &checks)).collect::<Result<_, _>>()?;
+        groups.iter().map(|rows| group_of(reader, run, rows, &checks)).collect::<Result<_, _>>()?;
     Ok((!groups.is_empty()).then_some(RunFailures { groups, more }))
 }
 
@@ -105,7 +144,7 @@ fn is_alike(one: &StepRow, other: &StepRow) -> bool {
 
 fn group_of(
     reader: &StateReader,
-    record: &RunRecord,
+    run: &RunId,
     rows: &[StepRow],
     checks: &[CheckRow],
 ) -> Result<FailureGroup, CommandError> {
@@ -122,7 +161,7 @@ fn group_of(
     let Some(first) = rows.first() else {
         return Ok(group);
     };
-    let (run, task_id) = (&record.run.id, task_id_of(first));
+    let task_id = task_id_of(first);
     group.reason.clone_from(&first.reason);
     group.failure_class = first.failure_class.map(|class| class.as_str().to_owned());
     group.standing = first.standing;
@@ -147,4 +186,19 @@ fn task_id_of(row: &StepRow) -> TaskId {
 fn task_of(row: &StepRow) -> FailureTask {
     let task_id = task_id_of(row);
     FailureTask { name: task_id.display_name(row.item_key.as_deref()), address: task_id.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_line;
+
+    #[test]
+    fn the_line_of_a_failure_names_an_error_or_is_the_last_one() {
+        let line = |output| error_line(output);
+        assert_eq!(line("one\nError: no file\n  at main\n").as_deref(), Some("Error: no file"));
+        assert_eq!(line("1 failed\nerror: two\nend").as_deref(), Some("error: two"));
+        assert_eq!(line("one\ntwo\n\n").as_deref(), Some("two"));
+        assert_eq!(line("\n  \n"), None);
+        assert_eq!(line(&"x".repeat(300)).map(|line| line.len()), Some(200));
+    }
 }

@@ -19,6 +19,7 @@ mod watch;
 
 pub use about::{RunAbout, RunSource};
 pub use content::{ArtifactImage, FileTable, FileText, artifact_image, file_text};
+pub(super) use failure::failure_line;
 pub use failure::{FailureGroup, FailureTask, RunFailures};
 pub use files::{FileRow, RunFileList};
 pub use graph::RunGraph;

@@ -168,7 +168,7 @@ pub fn run_view(
         tab: tab.as_str(),
         tabs: tabs.into_iter().map(RunTab::as_str).collect(),
         requests: if record.run.pending_approvals > 0 { open_requests_of(reader, run)? } else { Vec::new() },
-        failures: failures(reader, &record)?,
+        failures: failures(reader, &record.run)?,
         undo: offer.cloned(),
         has_earlier: store.runs().before(run)?.is_some(),
         is_drawn,

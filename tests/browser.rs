@@ -4,6 +4,7 @@
 mod acts;
 mod conversation;
 mod driver;
+mod keys;
 mod list;
 mod liveness;
 mod logs;

@@ -32,7 +32,7 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 15] = [
+pub(crate) const ASSETS: [Asset; 16] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     // Programs ask for it where they show no page.
@@ -46,6 +46,7 @@ pub(crate) const ASSETS: [Asset; 15] = [
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },
     Asset { path: "/key.js", text: include_str!("assets/key.js") },
     Asset { path: "/keys.js", text: include_str!("assets/keys.js") },
+    Asset { path: "/enrol.js", text: include_str!("assets/enrol.js") },
     Asset { path: "/goal.js", text: include_str!("assets/goal.js") },
     Asset { path: "/start.js", text: include_str!("assets/start.js") },
     Asset { path: "/idiomorph.js", text: include_str!("assets/vendor/idiomorph-0.8.0.min.js") },

@@ -49,7 +49,7 @@ pub use address::{SiteAddress, SiteAddressError};
 pub use api::openapi;
 pub use login_table::LoginAccess;
 pub use logins::LinkError;
-pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, served_address};
+pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, open_logins, served_address};
 pub use site::SiteOptions;
 pub use workspaces::{NamedWorkspace, ServedFolder, WorkspaceNameError};
 

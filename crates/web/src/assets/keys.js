@@ -76,7 +76,10 @@ function start() {
   });
   make("key-make", makeKey);
   make("passkey-make", makePasskey);
-  showAll().catch(failed);
+  const showNow = () => showAll().catch(failed);
+  showNow();
+  // The server says who asks, and who is enrolled, and the page changes with it.
+  document.addEventListener("replaced", showNow);
 }
 
 start();

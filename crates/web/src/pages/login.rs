@@ -112,10 +112,13 @@ pub(crate) async fn add_link(
 }
 
 /// Ends the login of the browser.
-pub(crate) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Response {
+pub(crate) async fn logout(site: LoginSite, headers: HeaderMap) -> Response {
     if let Some(key) = guard::login_key(&site, &headers) {
         site.logins.close(key);
     }
+    let id = site.login.id.clone();
+    // Whoever wants out is out, whatever can be written: what an ended login asked for is shown to nobody.
+    let _ = site.change(move |caller| forget_asked_by(caller, &id)).await;
     let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, guard::login_cookie(&site, ""))];
     (StatusCode::SEE_OTHER, headers).into_response()
 }

@@ -8,6 +8,7 @@ mod keys;
 mod list;
 mod liveness;
 mod logs;
+mod panel;
 mod proof;
 mod workspaces;
 

@@ -8,6 +8,7 @@ pub mod every;
 pub mod exchange;
 mod flood;
 mod home;
+mod leads;
 mod list;
 mod live;
 mod logins;

@@ -76,12 +76,18 @@ fn an_approver_enrols_the_key_of_another_browser_on_a_page() {
     let same = |_: &mut Value| {};
     refused(&send(&phone, &same), "a key does not enrol itself");
     refused(&send(&Signer::from_bytes(&[3; 32]), &same), "which is not listed");
-    refused(&send(&ada, &|statement| statement["params"]["name"]["is"] = "eve".into()), "not what would be done");
+    refused(
+        &send(&ada, &|statement| statement["params"]["name"]["is"] = "eve".into()),
+        "not what would be done",
+    );
     refused(&send(&ada, &|statement| statement["scope"] = "full_plan".into()), "not what would be done");
     assert!(!sandbox.read("approvers.yaml").contains(&key));
 
     let enrolled = send(&ada, &same);
-    assert!(enrolled.starts_with("HTTP/1.1 303 ") && enrolled.contains(&format!("location: {page}")), "{enrolled}");
+    assert!(
+        enrolled.starts_with("HTTP/1.1 303 ") && enrolled.contains(&format!("location: {page}")),
+        "{enrolled}"
+    );
     assert!(sandbox.read("approvers.yaml").contains(&added[1..]), "{}", sandbox.read("approvers.yaml"));
     let commit = "git add approvers.yaml &amp;&amp; git commit";
     pages.shows(&page, &["Enrolled as phone here.", commit, &added]);

@@ -151,7 +151,10 @@ fn a_key_stays_with_the_login_that_asked_first_and_ends_with_it() {
     assert!(asked().is_empty());
     assert!(ask(&other).starts_with("HTTP/1.1 303 "));
     let words = asked()[0]["words"].as_str().unwrap().to_owned();
-    sandbox.wf(&["key", "enrol", "phone", &words]).exits(2).says("“eve' (login 0, which may start) · a browser”");
+    sandbox
+        .wf(&["key", "enrol", "phone", &words])
+        .exits(2)
+        .says("“eve' (login 0, which may start) · a browser”");
     let table = sandbox.read(".wf/logins.json");
     let mut table: serde_json::Value = serde_json::from_str(&table).unwrap();
     let logins = table["browsers"].as_object_mut().unwrap();

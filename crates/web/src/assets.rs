@@ -32,7 +32,7 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 16] = [
+pub(crate) const ASSETS: [Asset; 17] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     // Programs ask for it where they show no page.
@@ -41,6 +41,7 @@ pub(crate) const ASSETS: [Asset; 16] = [
     Asset { path: "/page.js", text: include_str!("assets/page.js") },
     Asset { path: "/live.js", text: include_str!("assets/live.js") },
     Asset { path: "/palette.js", text: include_str!("assets/palette.js") },
+    Asset { path: "/panel.js", text: include_str!("assets/panel.js") },
     Asset { path: "/timeline.js", text: include_str!("assets/timeline.js") },
     Asset { path: "/log.js", text: include_str!("assets/log.js") },
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },

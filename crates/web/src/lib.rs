@@ -36,6 +36,7 @@ mod login_table;
 mod logins;
 mod own_name;
 mod pages;
+mod query;
 mod rate;
 mod respond;
 mod server;

@@ -53,7 +53,11 @@ impl AskedKey {
         let access =
             if self.access.is_empty() { String::new() } else { format!(", which may {}", self.access) };
         let (at, ago) = (moment(self.at), elapsed(now.since(self.at)));
-        format!("login {}{access}, asked at {at} UTC, {ago} ago; its name: {}", self.login, quoted(&self.name))
+        format!(
+            "login {}{access}, asked at {at} UTC, {ago} ago; its name: {}",
+            self.login,
+            quoted(&self.name)
+        )
     }
 
     /// Returns the id of the asking login.
@@ -132,7 +136,10 @@ fn add(keys: &mut Vec<AskedKey>, asked: &AskedKey) -> Result<(), CommandError> {
 }
 
 /// Returns the keys to be enrolled of logins that have not ended, the last one first.
-pub fn asked_keys(caller: &dyn Caller, open_logins: &BTreeSet<String>) -> Result<Vec<AskedKey>, CommandError> {
+pub fn asked_keys(
+    caller: &dyn Caller,
+    open_logins: &BTreeSet<String>,
+) -> Result<Vec<AskedKey>, CommandError> {
     let mut asked = noted_keys(caller)?;
     asked.retain(|asked| open_logins.contains(&asked.login));
     Ok(asked)
@@ -285,7 +292,11 @@ mod tests {
         assert_eq!(keys, [asked("eve", 4), asked("eve", 5), asked("ada", 1)]);
         let taken = add(&mut keys, &asked("bob", 5)).unwrap_err();
         assert!(taken.message.contains("another login asks"), "{}", taken.message);
-        assert_eq!(keys, [asked("eve", 4), asked("eve", 5), asked("ada", 1)], "it stays with who asked first");
+        assert_eq!(
+            keys,
+            [asked("eve", 4), asked("eve", 5), asked("ada", 1)],
+            "it stays with who asked first"
+        );
         for number in 10..40 {
             add(&mut keys, &asked(&format!("login {number}"), number)).unwrap();
         }

@@ -83,7 +83,9 @@ pub fn check_signable(caller: &dyn Caller) -> Result<(), CommandError> {
     // One of several could make up for the others with keys of their own.
     match approvers.required.max(1) {
         1 => Ok(()),
-        required => refused(format!("{required} approvers must agree in this workspace, and a page asks one")),
+        required => {
+            refused(format!("{required} approvers must agree in this workspace, and a page asks one"))
+        }
     }
 }
 
@@ -111,9 +113,11 @@ pub fn submit_enrolment(
     let rejected = |refusal: ApprovalRefusal| {
         let error = rejected_signature(caller, &refusal);
         match refusal {
-            ApprovalRefusal::Unlisted(_) | ApprovalRefusal::Revoked { .. } => error
-                .remedy("an approver of the workspace signs for it, or whoever works there adds it: ", UserAction::EnrolKey),
-            _ => error.hint("open the page again, and sign anew"),
+            ApprovalRefusal::Unlisted(_) | ApprovalRefusal::Revoked { .. } => error.remedy(
+                "an approver of the workspace signs for it, or whoever works there adds it: ",
+                UserAction::EnrolKey,
+            ),
+            _ => error.hint("sign a new draft, as the page has when it is opened again"),
         }
     };
     let token = ApprovalToken::parse(token).map_err(rejected)?;
@@ -128,7 +132,7 @@ pub fn submit_enrolment(
     };
     if *signed != same {
         let message = "what was signed is not what would be done now: the key, its name, the workspace, or its approvers";
-        return Err(refused(message).hint("open the page again, and sign anew"));
+        return Err(refused(message).hint("sign a new draft, as the page has when it is opened again"));
     }
     if token.signers().any(|signer| signer == Some(candidate.key.id())) {
         return Err(refused("a key does not enrol itself").hint("another approver signs for it"));
@@ -156,7 +160,10 @@ pub fn submit_enrolment(
     let approver = NewApprover { name: candidate.name, key: candidate.key, signed_by: Some(signer.key_id) };
     add_key(caller, approver, |text| {
         let is_signed = Sha256Digest::of_bytes(text.as_bytes()) == expected;
-        let changed = || refused("the approvers changed meanwhile").hint("open the page again, and sign anew");
+        let changed = || {
+            refused("the approvers changed meanwhile")
+                .hint("sign a new draft, as the page has when it is opened again")
+        };
         is_signed.then_some(()).ok_or_else(changed)
     })?;
     Ok(EnrolledBy(signer.name.clone()))
@@ -183,7 +190,12 @@ impl EnrolmentReview {
         let bounds = params(candidate).into_iter().map(|(name, value)| (name, ParamBound::Is(value)));
         let params: BTreeMap<String, ParamBound> = bounds.collect();
         let workspace = Some(host.workspace().reference());
-        Ok(Self { statement: ApprovalStatement { files, params, workspace, ..draft }, approvers, before, after })
+        Ok(Self {
+            statement: ApprovalStatement { files, params, workspace, ..draft },
+            approvers,
+            before,
+            after,
+        })
     }
 }
 

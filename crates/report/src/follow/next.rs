@@ -51,8 +51,26 @@ impl ResumeOptions {
         }
     }
 
-    /// Returns the options without those that would be refused.
+    /// Returns the options for the server where it ran; `None`: here.
+    pub(super) fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Returns the command that shows the rounds of a run. A server shows them without being asked.
+    pub(super) fn rounds_command(&self, run: &RunRef) -> String {
+        let short = run.id.short();
+        match &self.server {
+            Some(options) => format!("wf {options} show {short}"),
+            None => format!("wf show {short} --rounds"),
+        }
+    }
+
+    /// Returns the options without those that would be refused, as they are typed here.
     pub(super) fn retain_possible(&self, mut moves: Vec<String>) -> Vec<String> {
+        if let Some(options) = &self.server {
+            let typed = |line: String| line.replace("`wf ", &format!("`wf {options} "));
+            moves = moves.into_iter().map(typed).collect();
+        }
         if self.is_goal {
             moves.retain(|line| !line.starts_with("`wf retry "));
         }

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Extension, Form, Query},
+    extract::{Extension, Form},
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -12,6 +12,7 @@ use super::keys::{AskedKeyRow, place_name, place_sentence};
 use crate::{
     guard,
     login_table::LoginAccess,
+    query::PageQuery,
     respond,
     visit::{LoginSite, Visit},
 };
@@ -67,7 +68,7 @@ pub(crate) struct EnrolmentView {
 }
 
 /// The page of a key that an approver may list.
-pub(crate) async fn page(visit: Visit, Query(query): Query<EnrolQuery>) -> Response {
+pub(crate) async fn page(visit: Visit, PageQuery(query): PageQuery<EnrolQuery>) -> Response {
     let Ok(key) = ApproverKey::parse(query.key.trim()) else {
         let remedy = "The address has a public key, as the page of the keys leads to it: /keys.";
         return visit.site.templates.refusal(StatusCode::NOT_FOUND, "This is no public key", remedy);
@@ -115,7 +116,8 @@ pub(crate) async fn draft(
     if access < ENROLLING {
         return guard::lacks_access(&site, access, ENROLLING);
     }
-    let drafted = site.change(move |caller| with_candidate(&form, |candidate| draft_enrolment(caller, candidate)));
+    let drafted =
+        site.change(move |caller| with_candidate(&form, |candidate| draft_enrolment(caller, candidate)));
     match drafted.await {
         Ok(draft) => Json(draft).into_response(),
         Err(error) => respond::uncounted(&site, &error),

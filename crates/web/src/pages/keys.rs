@@ -1,13 +1,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
-    extract::{Extension, Form, Query},
+    extract::{Extension, Form},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     login_table::LoginAccess,
+    query::PageQuery,
     respond,
     site::Site,
     visit::{LoginSite, Visit},
@@ -95,7 +96,7 @@ pub(crate) struct AskedKeyForm {
 }
 
 /// The keys of the browser, which the browser and its device alone have.
-pub(crate) async fn key(visit: Visit, Query(query): Query<KeyQuery>) -> Response {
+pub(crate) async fn key(visit: Visit, PageQuery(query): PageQuery<KeyQuery>) -> Response {
     let workspaces = Arc::clone(&visit.site.workspaces);
     let open_logins = visit.site.logins.open_ids(visit.site.host().now());
     let place = place_name(&visit.site);

@@ -1,5 +1,5 @@
 use axum::{
-    extract::{Extension, Form, Path, Query, State},
+    extract::{Extension, Form, Path, State},
     http::{
         HeaderMap, StatusCode,
         header::{LOCATION, SET_COOKIE, USER_AGENT},
@@ -12,6 +12,7 @@ use crate::{
     guard,
     login_table::{LoginAccess, device_name},
     logins::LoginRow,
+    query::PageQuery,
     respond::{self, plain, too_many},
     site::Site,
     visit::{LoginSite, Visit},
@@ -34,7 +35,7 @@ pub(crate) struct LinkQuery {
 /// to show a preview. A script presses the button.
 pub(crate) async fn link(
     State(site): State<Site>,
-    Query(query): Query<LinkQuery>,
+    PageQuery(query): PageQuery<LinkQuery>,
     headers: HeaderMap,
 ) -> Response {
     if !site.logins.is_link(&query.key, site.host().now()) {

@@ -24,7 +24,10 @@ fn a_step_opens_beside_its_run_where_there_is_room() {
         );
         browser.run(&press);
         until("it is beside the run", || browser.is_shown("#panel-title"));
-        assert!(browser.text("#panel").contains("Attempt 1") && browser.text("main").contains("release"), "{tab}");
+        assert!(
+            browser.text("#panel").contains("Attempt 1") && browser.text("main").contains("release"),
+            "{tab}"
+        );
         assert_eq!(browser.address(), format!("{run}?tab={tab}&step=build"));
         until("it is read first", || browser.run("return document.activeElement.id") == "panel-title");
         can_be_used(&browser, 1440);
@@ -42,11 +45,14 @@ fn a_step_opens_beside_its_run_where_there_is_room() {
     assert!(browser.is_shown("#panel-title"));
     browser.click("#panel [data-whole]");
     until("its page is a page of its own", || browser.address() == format!("{run}/steps/build"));
-    browser.resize(800);
-    browser.open(&format!("{run}?tab=steps"));
-    browser.click("#steps a[href$='/steps/build']");
-    until("there is no room", || browser.address() == format!("{run}/steps/build"));
-    assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+    let narrow = Browser::start(800);
+    narrow.open(&pages.another_link());
+    narrow.open(&format!("{run}?tab=steps"));
+    narrow.click("#steps a[href$='/steps/build']");
+    until("there is no room", || narrow.address() == format!("{run}/steps/build"));
+    for browser in [browser, narrow] {
+        assert_eq!(browser.problems(), Vec::<String>::new(), "the console is empty");
+    }
 }
 
 #[test]

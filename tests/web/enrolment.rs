@@ -10,6 +10,11 @@ fn signers() -> (Signer, Signer) {
     (Signer::from_bytes(&[1; 32]), Signer::from_bytes(&[2; 32]))
 }
 
+/// The key of another approver.
+fn bob() -> Signer {
+    Signer::from_bytes(&[9; 32])
+}
+
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -109,7 +114,7 @@ fn what_was_signed_for_other_approvers_enrols_nobody() {
     let pages = Pages::open(&sandbox);
     let sent = pages.sign_key(&key, "phone", &ada, |statement| {
         // The approvers change between the draft and the signature.
-        sandbox.wf(&["key", "enrol", "bob", &"b1".repeat(32), "--yes"]).exits(0);
+        sandbox.wf(&["key", "enrol", "bob", &bob().public().hex(), "--yes"]).exits(0);
         assert_eq!(statement["plan"]["path"], "approvers.yaml");
     });
     refused(&sent, "not what would be done now");
@@ -119,7 +124,7 @@ fn what_was_signed_for_other_approvers_enrols_nobody() {
     let two = format!(
         "policy: reviewed\nrequired: 2\napprovers:\n  - {{name: ada, key: {}}}\n  - {{name: bob, key: {}}}\n",
         ada.public().hex(),
-        "b1".repeat(32)
+        bob().public().hex()
     );
     sandbox.file("approvers.yaml", two);
     refused(&pages.draft_key(&key, "phone"), "2 approvers must agree");

@@ -276,7 +276,7 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let mut progress = serde_json::to_value(&progress).unwrap();
     assert!(progress.as_object_mut().unwrap().remove("run").is_some());
     fits_without("parts/a_progress", &["run"], &progress);
-    let hit = SearchHit { title: text(), page: text(), detail: text(), state: None , mark: None };
+    let hit = SearchHit { title: text(), page: text(), detail: text(), state: None, mark: None };
     let group = SearchGroup { name: "Runs", hits: vec![hit], is_cut: false };
     fits("search", "", &SearchView { text: text(), groups: vec![group] });
     fits_without(

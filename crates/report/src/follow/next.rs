@@ -37,11 +37,10 @@ impl ResumeOptions {
     /// Returns the commands to resume: a reconciliation of a goal is not repeated in part, and a
     /// used-up approval allows no other run.
     pub(super) fn commands(&self, run: &RunRef) -> String {
-        let short = run.id.short();
-        let retry = match &self.server {
-            Some(options) => return format!("wf {options} retry {short}"),
-            None => format!("wf retry {short}"),
-        };
+        let retry = self.command(&format!("retry {}", run.id.short()));
+        if self.server.is_some() {
+            return retry;
+        }
         if self.is_goal {
             format!("wf goal run {}", goal_name(run.plan.as_str(), &self.path))
         } else if self.used_up {
@@ -58,11 +57,14 @@ impl ResumeOptions {
 
     /// Returns the command that shows the rounds of a run. A server shows them without being asked.
     pub(super) fn rounds_command(&self, run: &RunRef) -> String {
-        let short = run.id.short();
-        match &self.server {
-            Some(options) => format!("wf {options} show {short}"),
-            None => format!("wf show {short} --rounds"),
-        }
+        let rounds = if self.server.is_some() { "" } else { " --rounds" };
+        self.command(&format!("show {}{rounds}", run.id.short()))
+    }
+
+    /// Returns a command as it is typed here.
+    fn command(&self, words: &str) -> String {
+        let options = self.server.as_ref().map(|options| format!("{options} ")).unwrap_or_default();
+        format!("wf {options}{words}")
     }
 
     /// Returns the options without those that would be refused, as they are typed here.

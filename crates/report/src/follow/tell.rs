@@ -164,13 +164,13 @@ fn failure_text(ending: &TaskEnding) -> String {
         let has_output = !ending.output_tail.is_empty();
         let more = if has_output { "full log" } else { "no output; see" };
         let (run, task) = (ending.run.id.short(), shell_word(&ending.task));
-        let command = match &ending.server {
-            Some(options) if has_output => format!("wf {options} logs {run} {task}"),
+        let (options, words) = match &ending.server {
             // That explains no step from elsewhere, and says as much of the run.
-            Some(options) => format!("wf {options} show {run}"),
-            None if has_output => format!("wf logs {run} {task}"),
-            None => format!("wf why {run} {task}"),
+            Some(options) if !has_output => (format!("{options} "), format!("show {run}")),
+            Some(options) => (format!("{options} "), format!("logs {run} {task}")),
+            None => (String::new(), format!("{} {run} {task}", if has_output { "logs" } else { "why" })),
         };
+        let command = format!("wf {options}{words}");
         let _ = writeln!(text, "{INDENT}{more}: {}", paint(NAME, &styled_line(&command)));
     }
     text

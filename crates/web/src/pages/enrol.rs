@@ -135,7 +135,8 @@ pub(crate) async fn enrol(
     }
     let enrolled = site.change(move |caller| {
         with_candidate(&form, |candidate| {
-            submit_enrolment(caller, candidate, &form.token)?;
+            // A form has the ends of lines of the network.
+            submit_enrolment(caller, candidate, &form.token.replace("\r\n", "\n"))?;
             Ok(format!("/keys/enrol?key={}", candidate.key.text()))
         })
     });

@@ -39,7 +39,12 @@ impl Pages {
         let kind = draft["payload_type"].as_str().unwrap();
         let envelope = DsseEnvelope::seal(kind, canonical(&statement).as_bytes(), signer);
         let token = canonical(&serde_json::to_value(&envelope).unwrap()) + "\n";
-        let fields = format!("key={}&name={}&token={}", encoded(key), encoded(name), encoded(&token.replace('\n', "\r\n")));
+        let fields = format!(
+            "key={}&name={}&token={}",
+            encoded(key),
+            encoded(name),
+            encoded(&token.replace('\n', "\r\n"))
+        );
         self.own_post("/keys/enrol", &fields)
     }
 }

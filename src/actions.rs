@@ -149,6 +149,7 @@ fn workspace_words(action: &Act) -> String {
         Act::ListPlans => "list".into(),
         Act::InitWorkspace => "init".into(),
         Act::CreateKey => "key init".into(),
+        Act::EnrolKey => "key enrol NAME KEY".into(),
         Act::ListKeys => "key list".into(),
         Act::RotateKey => "key rotate".into(),
         Act::Examine => "doctor".into(),

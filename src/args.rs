@@ -165,4 +165,5 @@ mod groups;
 #[cfg(test)]
 mod tests;
 
+pub use elsewhere::works_elsewhere;
 pub use groups::parse;

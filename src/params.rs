@@ -54,7 +54,11 @@ fn resolve_all(
     if caller.is_interactive() {
         ask_all(caller, params, &mut values)?;
     }
-    Ok(resolve_params(params, &values)?)
+    resolve_params(params, &values).map_err(|errors| {
+        let missing: Vec<String> = errors.missing.iter().map(|name| format!("-p {name}=…")).collect();
+        let error = CommandError::from(errors);
+        if missing.is_empty() { error } else { error.hint(format!("set it: {}", missing.join(" "))) }
+    })
 }
 
 /// Resolves the parameters of a repetition: the values of the repeated run for parameters

@@ -4,9 +4,11 @@
 mod acts;
 mod conversation;
 mod driver;
+mod keys;
 mod list;
 mod liveness;
 mod logs;
+mod panel;
 mod proof;
 mod tasks;
 mod workspaces;

@@ -23,7 +23,7 @@ const NAMES_COMMANDS: [(&str, usize, &str); 15] = [
     ("crates/temporal/", 10, "a program of its own, whose messages name the commands that start it"),
     ("crates/web/", 6, "the pages for whoever has no login say how to get one, and what shows a broken file"),
     ("crates/mcp/", 4, "an agent is told which command a person can be asked to give"),
-    ("crates/report/", 25, "the reports of a run, as the command line prints them"),
+    ("crates/report/", 23, "the reports of a run, as the command line prints them"),
     // Texts that are recorded, or written into a file: another text would be another format.
     ("crates/app/src/goals/", 6, "reasons in the ledger of a goal, and in the files of broken goals"),
     ("crates/app/src/connections/goal.rs", 1, "a plan that is generated"),

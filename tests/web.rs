@@ -3,10 +3,12 @@
 pub mod answers;
 pub mod api;
 pub mod autonomy;
+mod enrolment;
 pub mod every;
 pub mod exchange;
 mod flood;
 mod home;
+mod leads;
 mod list;
 mod live;
 mod logins;
@@ -380,7 +382,7 @@ impl Pages {
         self.link("start")
     }
 
-    fn link(&self, access: &str) -> String {
+    pub fn link(&self, access: &str) -> String {
         let page = self.own_post("/links", &format!("access={access}")).replace("&#x2f;", "/");
         let link = page.split("http://").last().unwrap().split('<').next().unwrap();
         format!("http://{link}")

@@ -25,6 +25,11 @@ const COMMANDS: [(&str, &[&str]); 12] = [
     ("answer", &["names", "last", "text"]),
 ];
 
+/// True if a command works with a server.
+pub fn works_elsewhere(command: &str) -> bool {
+    COMMANDS.iter().any(|(name, _)| *name == command)
+}
+
 /// Returns the reason why a command line does not work with the server that it names; `None`: it does, or it names none.
 pub(super) fn refusal(matches: &ArgMatches) -> Option<String> {
     matches.get_one::<String>("server")?;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     Ui,
+    args::works_elsewhere,
     commands::{
         looking::{list::ListArgs, logs::LogsArgs, runs::RunsArgs, show::ShowArgs},
         trust::inbox::InboxArgs,
@@ -149,8 +150,29 @@ pub(super) fn show(ui: &Ui, client: &ServerClient, args: &ShowArgs) -> Result<Cl
     if args.json {
         return print_document(ui, &client.document(&format!("/runs/{run}"))?);
     }
-    ui.print(&client.text(&format!("/runs/{run}"))?)?;
+    ui.print(&typed_here(&client.text(&format!("/runs/{run}"))?, client.options()))?;
     Ok(CliExitCode::Ok)
+}
+
+/// The beginning of the line of a report with the commands that can follow, and what stands between two of them.
+const NEXT: &str = "next: ";
+const BETWEEN: &str = " · ";
+
+/// Returns the report of a server with commands that work here as they are typed; it leaves out those that work there alone.
+fn typed_here(report: &str, options: &str) -> String {
+    let lines = report.split_inclusive('\n').map(|line| {
+        let Some(commands) = line.trim_end().strip_prefix(NEXT) else {
+            return line.to_owned();
+        };
+        let typed = commands.split(BETWEEN).filter_map(|command| {
+            let words = command.strip_prefix("wf ")?;
+            let name = words.split(' ').next().unwrap_or_default();
+            works_elsewhere(name).then(|| format!("wf {options} {words}"))
+        });
+        let typed: Vec<String> = typed.collect();
+        if typed.is_empty() { String::new() } else { format!("{NEXT}{}\n", typed.join(BETWEEN)) }
+    });
+    lines.collect()
 }
 
 fn print_artifact(
@@ -304,4 +326,20 @@ pub(super) fn inbox(ui: &Ui, client: &ServerClient, args: &InboxArgs) -> Result<
     }
     ui.print(&table.render())?;
     Ok(CliExitCode::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed_here;
+
+    #[test]
+    fn the_commands_of_a_report_work_here_as_they_are_typed() {
+        let typed = |report: &str| typed_here(report, "--server http://desk:8420");
+        let report = "failed · run 1a2b\n\nnext: wf logs 1a2b build · wf why 1a2b build · wf retry 1a2b\n";
+        let expected = "failed · run 1a2b\n\nnext: wf --server http://desk:8420 logs 1a2b build · \
+                        wf --server http://desk:8420 retry 1a2b\n";
+        assert_eq!(typed(report), expected);
+        assert_eq!(typed("ended\nnext: wf goal run mirror\n"), "ended\n");
+        assert_eq!(typed("what is next: wf why\n"), "what is next: wf why\n");
+    }
 }

@@ -203,6 +203,46 @@ fn people_are_told_once_of_each_change_and_no_secret_is_left_anywhere() {
     }
 }
 
+/// Returns the fields of the address of a request, as a server reads them.
+fn fields_of(target: &str) -> Vec<(String, String)> {
+    let query = target.split_once('?').unwrap().1.replace("%7B", "{").replace("%7D", "}");
+    let field = |field: &str| field.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    query.split('&').filter_map(field).collect()
+}
+
+#[test]
+fn the_webhook_of_the_documents_is_what_ntfy_takes() {
+    let document = include_str!("../../docs/web.md");
+    let recipe = document.split("`https://ntfy.sh/").nth(1).unwrap().split('`').next().unwrap();
+    let (sandbox, (port, got)) = (place(), listener());
+    let front = "title: The door\nverify: [{name: shut, run: test -f shut}]\nsecrets:\n  AT: {from: env, name: AT}\n\
+                 notify: [{on: [failed], webhook: {url_secret: AT}}]\n";
+    goal(&sandbox, &format!("{EACH_SECOND}{front}"));
+    let mut command = sandbox.command(&["daemon", "-q"]);
+    let child = command.env("AT", format!("http://127.0.0.1:{port}/{recipe}")).stdout(Stdio::null()).spawn();
+    let daemon = Daemon { child: child.unwrap(), workspace: sandbox.path().to_owned() };
+    soon("it is told", || !got.lock().unwrap().is_empty());
+    daemon.ends();
+    let posted = got.lock().unwrap().remove(0);
+    // A topic is published by POST or PUT; with `tpl`, title and message are templates for the values of a JSON body of at most
+    // 32 KiB (docs.ntfy.sh/publish, "Message templating").
+    let (head, body) = posted.split_once("\r\n\r\n").unwrap();
+    let mut words = head.lines().next().unwrap().split(' ');
+    let (method, target) = (words.next().unwrap(), words.next().unwrap());
+    assert_eq!((method, target.split('?').next()), ("POST", Some("/TOPIC")), "{head}");
+    let notice: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert!(body.len() <= 32 * 1024, "{body}");
+    let shown = |field: &str| {
+        let fields = fields_of(target);
+        let template = &fields.iter().find(|(name, _)| name == field).expect(target).1;
+        let key = template.strip_prefix("{{.").and_then(|rest| rest.strip_suffix("}}")).expect(template);
+        notice[key].as_str().expect(body).to_owned()
+    };
+    assert!(fields_of(target).contains(&("tpl".to_owned(), "yes".to_owned())), "{target}");
+    assert_eq!(shown("title"), "kept");
+    assert!(shown("message").starts_with("The door · failed"), "{body}");
+}
+
 #[test]
 fn no_goal_waits_for_a_recipient_that_hangs() {
     let sandbox = place();

@@ -105,3 +105,23 @@ fn several_workspaces_are_served_or_the_mistake_is_said() {
     let orphan = sandbox.wf(&["daemon", "--parent", "1"]);
     orphan.exits(6).says("the process that started this daemon has ended");
 }
+
+#[test]
+fn a_daemon_that_hangs_does_not_hold_up_the_end_of_all() {
+    let (elsewhere, shop, lab) = (Sandbox::new(), kept(), kept());
+    let mut daemon = both(&elsewhere, &shop, &lab);
+    for sandbox in [&shop, &lab] {
+        soon("its goal is kept", || ended(sandbox, "healthy") > 0);
+    }
+    let [hanging] = daemons_of(&lab)[..] else { panic!("it has one daemon") };
+    kill_process(hanging, Signal::STOP).unwrap();
+    let pid = Pid::from_raw(i32::try_from(daemon.child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    soon("the other one ends", || daemons_of(&shop).is_empty());
+    assert_eq!(daemons_of(&lab), [hanging]);
+    // The second request leaves no time to runs.
+    kill_process(pid, Signal::TERM).unwrap();
+    assert!(daemon.says("does not end").contains("workspace lab · its daemon does not end; it is killed"));
+    soon("all have ended", || daemons_of(&lab).is_empty());
+    assert!(daemon.child.wait().unwrap().success());
+}

@@ -126,7 +126,7 @@ fn what_cannot_be_taken_back_is_not_approved_with_the_key_of_a_browser() {
     let answered = pages.own_post(&format!("{card}/answer"), &yes);
     assert!(answered.starts_with("HTTP/1.1 409 "), "{answered}");
     assert!(
-        answered.contains("with a passkey, not with the key") && answered.contains("wf approve"),
+        answered.contains("with a passkey, not with any other key") && answered.contains("wf approve"),
         "{answered}"
     );
     let no = pages.signed(&card, r#"{"yes": false}"#, &phone);

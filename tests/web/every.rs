@@ -12,7 +12,7 @@ use crate::{connections, remembers::PLAN as HEAL, support::Sandbox};
 
 /// The kinds of pages: a name, which is also that of its picture, its route, and an address where words in capitals stand for what
 /// the workspace has.
-const PAGES: [(&str, &str, &str); 65] = [
+const PAGES: [(&str, &str, &str); 66] = [
     ("home", "/", "/"),
     ("search", "/search", "/search?q=release"),
     ("more", "/more", "/more"),
@@ -21,6 +21,11 @@ const PAGES: [(&str, &str, &str); 65] = [
     ("card-irreversible", "/inbox/{run}/{number}", "/inbox/PAYS/1"),
     ("card-decided", "/inbox/{run}/{number}", "/inbox/AGENT/1"),
     ("keys", "/keys", "/keys"),
+    (
+        "enrol",
+        "/keys/enrol",
+        "/keys/enrol?key=3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+    ),
     ("me", "/me", "/me"),
     ("refused", "/login", "/login?key=0"),
     ("runs", "/runs", "/runs?checks=all"),

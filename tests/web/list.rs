@@ -51,7 +51,7 @@ fn a_list_is_filtered_and_sorted_by_its_address() {
     let page = pages.ask("/runs?state=failed&q=lazy&since=24h&sort=-duration");
     for text in [
         "<th scope=\"col\" aria-sort=\"descending\"><a href=\"/runs?state=failed&amp;q=lazy&amp;since=24h&amp;sort=duration\">Took",
-        "<details open>",
+        "<details open data-wide>",
         "value=\"failed\" checked",
         "value=\"24h\"",
         "<option value=\"-duration\" selected>",
@@ -61,7 +61,7 @@ fn a_list_is_filtered_and_sorted_by_its_address() {
     }
     let first = pages.ask("/runs");
     assert!(first.contains("+ 1 check of a goal") && first.contains("href=\"/runs?trigger=all\""), "{first}");
-    assert!(first.contains("<details>") && !first.contains("Show all"), "{first}");
+    assert!(first.contains("<details data-wide>") && !first.contains("Show all"), "{first}");
     for (query, text) in [
         ("since=soon", "<code>since</code> is a date"),
         ("state=fine", "<code>state</code> is one of running, waiting"),

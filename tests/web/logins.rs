@@ -118,7 +118,7 @@ fn a_browser_asks_for_its_key_to_be_enrolled_and_words_are_compared() {
     let enrolled = sandbox.wf(&["key", "enrol", "phone", &words.replace('-', " ").to_uppercase(), "--yes"]);
     let enrolled = enrolled.exits(0).says(KEY).says(words);
     // Whoever compares the words reads who asked, when, and what that login may do.
-    enrolled.says("· a browser (login ").says(", which may start) asked at ").says(" UTC, ").says(" ago");
+    enrolled.says("login ").says(", which may start, asked at ").says(" UTC, ").says(" ago; its name: “");
     places("Enrolled as phone here.");
     assert!(sandbox.read("approvers.yaml").contains(KEY));
     assert_eq!(pages.view("/keys")["asked"].as_array().unwrap().len(), 0);
@@ -127,6 +127,41 @@ fn a_browser_asks_for_its_key_to_be_enrolled_and_words_are_compared() {
     places("Revoked here: it was phone");
     sandbox.file("approvers.yaml", "approvers: 3\n");
     places("Unknown here");
+}
+
+#[test]
+fn a_key_stays_with_the_login_that_asked_first_and_ends_with_it() {
+    let sandbox = Sandbox::new();
+    let pages = Pages::open(&sandbox);
+    let guest = |name: &str| {
+        let link = sandbox.wf(&["serve", "link", "--may", "look", "--for", name]).exits(0).out;
+        Guest::open(&pages, &link)
+    };
+    let (first, other) = (guest("ada"), guest("eve” (login 0, which may start)"));
+    let ask = |by: &Guest| by.send("POST", "/keys", &format!("key={KEY}"));
+    let asked = || pages.view("/keys")["asked"].as_array().unwrap().clone();
+    assert!(ask(&first).starts_with("HTTP/1.1 303 "));
+    let taken = ask(&other);
+    assert!(taken.starts_with("HTTP/1.1 409 ") && taken.contains("another login asks"), "{taken}");
+    assert_eq!(asked()[0]["name"], "ada · a browser");
+    let before = sandbox.wf(&["key", "enrol", "phone", asked()[0]["words"].as_str().unwrap()]).exits(2);
+    before.says("its name: “ada · a browser”");
+    // Its request ends with it, whoever ended it, and another login may ask.
+    first.send("POST", "/logout", "");
+    assert!(asked().is_empty());
+    assert!(ask(&other).starts_with("HTTP/1.1 303 "));
+    let words = asked()[0]["words"].as_str().unwrap().to_owned();
+    sandbox
+        .wf(&["key", "enrol", "phone", &words])
+        .exits(2)
+        .says("“eve' (login 0, which may start) · a browser”");
+    let table = sandbox.read(".wf/logins.json");
+    let mut table: serde_json::Value = serde_json::from_str(&table).unwrap();
+    let logins = table["browsers"].as_object_mut().unwrap();
+    logins.retain(|_, login| !login["name"].as_str().unwrap().starts_with("eve"));
+    sandbox.file(".wf/logins.json", table.to_string());
+    assert!(asked().is_empty());
+    sandbox.wf(&["key", "enrol", "phone", &words, "--yes"]).exits(2).says("no browser asks");
 }
 
 #[test]

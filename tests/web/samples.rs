@@ -20,8 +20,8 @@ use wf_app::{
         LogLines, LogTailView, MemoryItemView, MemoryView, Notice, OutputView, RecentDay, RecentDays,
         RequestView, RunAbout, RunFailures, RunFileList, RunGraph, RunLogLine, RunLogLines, RunOutputView,
         RunProgress, RunSource, RunSteps, RunView, SearchGroup, SearchHit, SearchView, ShownValue,
-        SkillListing, SkillLockView, SkillView, TaskView, TimelineView, ToolCallState, TurnNoteKind,
-        TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
+        SkillListing, SkillLockView, SkillView, TaskItem, TaskView, TimelineView, ToolCallState,
+        TurnNoteKind, TurnState, UnbegunStep, UpcomingGoal, UpcomingSlot, WeekOfGoal, WeekView,
     },
 };
 use wf_base::{
@@ -236,7 +236,16 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let log = LogTailView { attempt: 1, text: text(), lines: vec![line.clone()], total: 1 };
     fits("output", "", &output_view(line));
     let record = json!({"v": 1, "run": null});
-    let task = TaskView { record, name: text(), address: text(), logs: vec![log], nested: vec![] };
+    let item = TaskItem {
+        name: text(),
+        address: text(),
+        state: "failed",
+        standing: Standing::Verified,
+        reason: text(),
+    };
+    let (name, address, items) = (text(), text(), vec![item]);
+    let task =
+        TaskView { record, name, address, logs: vec![log], nested: vec![], items, has_more_items: true };
     let mut task = serde_json::to_value(&task).unwrap();
     assert!(task.as_object_mut().unwrap().remove("record").is_some());
     fits_without("step", &["record"], &task);
@@ -267,7 +276,7 @@ fn the_samples_of_runs_and_memory_are_like_the_types_of_views() {
     let mut progress = serde_json::to_value(&progress).unwrap();
     assert!(progress.as_object_mut().unwrap().remove("run").is_some());
     fits_without("parts/a_progress", &["run"], &progress);
-    let hit = SearchHit { title: text(), page: text(), detail: text(), state: None };
+    let hit = SearchHit { title: text(), page: text(), detail: text(), state: None, mark: None };
     let group = SearchGroup { name: "Runs", hits: vec![hit], is_cut: false };
     fits("search", "", &SearchView { text: text(), groups: vec![group] });
     fits_without(

@@ -131,6 +131,8 @@ pub enum UserAction {
     ApproveSkill(String),
     ListLocks,
     CreateKey,
+    /// Adds a key to the approvers.
+    EnrolKey,
     ListKeys,
     RotateKey,
     Examine,

@@ -32,7 +32,7 @@ const STYLE: &str = concat!(
 );
 
 /// The files. `idiomorph` is loaded by no page that signs.
-pub(crate) const ASSETS: [Asset; 15] = [
+pub(crate) const ASSETS: [Asset; 17] = [
     Asset { path: "/style.css", text: STYLE },
     Asset { path: "/icon.svg", text: include_str!("assets/icon.svg") },
     // Programs ask for it where they show no page.
@@ -41,11 +41,13 @@ pub(crate) const ASSETS: [Asset; 15] = [
     Asset { path: "/page.js", text: include_str!("assets/page.js") },
     Asset { path: "/live.js", text: include_str!("assets/live.js") },
     Asset { path: "/palette.js", text: include_str!("assets/palette.js") },
+    Asset { path: "/panel.js", text: include_str!("assets/panel.js") },
     Asset { path: "/timeline.js", text: include_str!("assets/timeline.js") },
     Asset { path: "/log.js", text: include_str!("assets/log.js") },
     Asset { path: "/sign.js", text: include_str!("assets/sign.js") },
     Asset { path: "/key.js", text: include_str!("assets/key.js") },
     Asset { path: "/keys.js", text: include_str!("assets/keys.js") },
+    Asset { path: "/enrol.js", text: include_str!("assets/enrol.js") },
     Asset { path: "/goal.js", text: include_str!("assets/goal.js") },
     Asset { path: "/start.js", text: include_str!("assets/start.js") },
     Asset { path: "/idiomorph.js", text: include_str!("assets/vendor/idiomorph-0.8.0.min.js") },

@@ -14,7 +14,7 @@ use futures_util::{
     stream::{self, Stream, StreamExt as _},
 };
 use tokio::sync::watch;
-use wf_app::{Caller as _, CommandError, views};
+use wf_app::{Caller as _, CommandError, keys::keys_version, views};
 
 use crate::{caller::PageCaller, limits::StreamPlace, logins::Logins, site::Site, template::build};
 
@@ -86,7 +86,7 @@ fn look(caller: &PageCaller, sender: &watch::Sender<String>) {
         let pause = if matches!(version, Ok(Some(_))) { LOOK_INTERVAL } else { RETRY_INTERVAL };
         // A state that cannot be read is no news: its pages say so.
         if let Ok(version) = version {
-            let version = version.unwrap_or_else(|| NO_STATE.to_owned());
+            let version = format!("{}!{}", version.as_deref().unwrap_or(NO_STATE), keys_version(caller));
             sender.send_if_modified(|current| {
                 let is_known = *current == version;
                 *current = version;

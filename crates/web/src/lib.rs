@@ -36,6 +36,7 @@ mod login_table;
 mod logins;
 mod own_name;
 mod pages;
+mod query;
 mod rate;
 mod respond;
 mod server;
@@ -49,7 +50,7 @@ pub use address::{SiteAddress, SiteAddressError};
 pub use api::openapi;
 pub use login_table::LoginAccess;
 pub use logins::LinkError;
-pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, served_address};
+pub use server::{BindError, ProgramToken, WebServer, add_link, add_token, open_logins, served_address};
 pub use site::SiteOptions;
 pub use workspaces::{NamedWorkspace, ServedFolder, WorkspaceNameError};
 

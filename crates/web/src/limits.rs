@@ -107,7 +107,7 @@ pub(crate) async fn limit_posts(State(site): State<Site>, request: Request, next
     let headers = request.headers().clone();
     let used = login_key(&site, &headers).map(|key| site.logins.take_post(key, site.host().now()));
     if let Some(Err(wait)) = used {
-        let reason = "Nothing was changed: this browser sends more than a person can.";
+        let reason = "Nothing was changed: this login sends more than a person can.";
         return too_many(&site, &headers, StatusCode::TOO_MANY_REQUESTS, reason, wait);
     }
     let Some(_place) = site.limits.post_limit.enter().await else {

@@ -1,7 +1,7 @@
 //! The admitted browsers: each opened a link with a key for one use, and has the access of its link.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -180,6 +180,13 @@ impl Logins {
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.last));
         rows
+    }
+
+    /// Returns the ids of the logins that have not ended.
+    pub fn open_ids(&self, now: Moment) -> BTreeSet<String> {
+        let current = self.current();
+        let open = current.table.browsers.iter().filter(|(_, login)| !login.is_over(now));
+        open.map(|(key, _)| login_id(key)).collect()
     }
 
     /// Gives the login with an id another name. Returns false if there is none.

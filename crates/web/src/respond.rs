@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::{
     api::{self, problem::ApiError},
+    guard::login_key,
     site::Site,
     visit::wants_json,
 };
@@ -173,7 +174,7 @@ pub(crate) fn busy(site: &Site, reason: &str) -> Response {
 }
 
 /// Answers requests for other addresses.
-pub(crate) async fn no_page(State(site): State<Site>, uri: Uri) -> Response {
+pub(crate) async fn no_page(State(site): State<Site>, headers: HeaderMap, uri: Uri) -> Response {
     if api::is_address(uri.path()) {
         let prefix = api::PREFIX;
         let remedy = if site.is_entrance() {
@@ -185,7 +186,15 @@ pub(crate) async fn no_page(State(site): State<Site>, uri: Uri) -> Response {
             .remedy(remedy)
             .into_response();
     }
-    missing(&site)
+    let key = login_key(&site, &headers).filter(|_| site.is_entrance());
+    if key.is_none_or(|key| !site.logins.is_open(key, site.host().now())) {
+        return missing(&site);
+    }
+    // Only those who were let in are told what is here.
+    let bases: Vec<String> = site.workspaces.iter().map(|workspace| format!("{}/", workspace.base)).collect();
+    let remedy =
+        format!("The pages of each workspace of this server are below its address: {}.", bases.join(", "));
+    site.templates.refusal(StatusCode::NOT_FOUND, "There is no such page of all workspaces", &remedy)
 }
 
 /// Refuses a request at a time of too many, or too soon after others, and says when to send it again: with a

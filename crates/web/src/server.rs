@@ -83,6 +83,17 @@ pub fn add_token(host: &Host, access: LoginAccess, name: &str) -> Result<Option<
     Ok(is_written.then(|| ProgramToken { url: site.address(), token, ends: now.after(MAX_TIME) }))
 }
 
+/// Returns the ids of the logins to a workspace that have not ended, in all places where its sites keep them.
+pub fn open_logins(host: &Host) -> BTreeSet<String> {
+    let own_file = PrivateFile::new(&host.workspace(), LOGIN_FILE);
+    let own = Logins::new(None, Some(own_file));
+    let shared = own.sites().into_iter().filter_map(|site| site.logins);
+    let others = shared.map(|shared| Logins::new(None, Some(shared.file())));
+    let mut ids = own.open_ids(host.now());
+    others.for_each(|logins| ids.extend(logins.open_ids(host.now())));
+    ids
+}
+
 /// Returns the site of a workspace that was opened last, of those whose server answers on this machine, and the file with its
 /// logins. A proxy before it may be out of reach from here.
 fn find_served(host: &Host) -> Option<(ServedSite, PrivateFile)> {

@@ -326,7 +326,10 @@ impl Site {
 
     /// Returns the pages of a browser in all workspaces.
     fn login_pages() -> Router<Self> {
-        Router::new().route("/keys", get(pages::keys::key)).route("/me", get(pages::login::own))
+        Router::new()
+            .route("/keys", get(pages::keys::key))
+            .route("/keys/enrol", get(pages::enrol::page))
+            .route("/me", get(pages::login::own))
     }
 
     /// Returns the changes of a browser to its login, and to others.
@@ -335,6 +338,8 @@ impl Site {
             .route("/links", post(pages::login::add_link))
             .route("/me/name", post(pages::login::rename))
             .route("/keys", post(pages::keys::ask))
+            .route("/keys/enrol", post(pages::enrol::enrol))
+            .route("/keys/enrol/draft", post(pages::enrol::draft))
             .route("/logins/{id}/end", post(pages::login::end))
             .route("/logout", post(pages::login::logout))
     }

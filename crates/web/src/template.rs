@@ -30,7 +30,7 @@ use wf_base::{
 };
 
 /// The templates, by name.
-pub(crate) const TEMPLATES: [(&str, &str); 45] = [
+pub(crate) const TEMPLATES: [(&str, &str); 46] = [
     ("base.html", include_str!("templates/shared/base.html")),
     ("parts.html", include_str!("templates/shared/parts.html")),
     ("log.html", include_str!("templates/shared/log.html")),
@@ -42,6 +42,7 @@ pub(crate) const TEMPLATES: [(&str, &str); 45] = [
     ("search.html", include_str!("templates/search.html")),
     ("more.html", include_str!("templates/more.html")),
     ("request.html", include_str!("templates/request.html")),
+    ("enrol.html", include_str!("templates/enrol.html")),
     ("key.html", include_str!("templates/key.html")),
     ("me.html", include_str!("templates/me.html")),
     ("runs.html", include_str!("templates/runs.html")),

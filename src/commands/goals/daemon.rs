@@ -123,7 +123,7 @@ pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
                 name: workspace.name.clone(),
                 host: workspace.host.clone(),
             });
-            run_several(ui, &workspaces.collect::<Vec<_>>(), &words_of_each(ui, args), &serve)
+            run_several(ui, &workspaces.collect::<Vec<_>>(), &words_of_each(ui, args), args.drain, &serve)
         }
         _ => daemon::run(ui, options(args), &serve),
     }

@@ -62,6 +62,7 @@ pub use remote_start::{RemoteStart, StartDraft, draft_start, signed_start};
 pub use review::{AskedTerms, TokenReview};
 pub use rules::{SigningRules, WorkspaceApprovers};
 pub use settings::workspace_settings;
+pub(crate) use signing::rejected_signature;
 pub use signing::{SigningOptions, agree, approver_key, validity};
 pub use spawned::spawned_goal;
 pub use token::{draft_statement, plan_ref, read_token, use_count};

@@ -76,9 +76,8 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
     let signers: Vec<_> = token.signers().collect();
     let [Some(key)] = *signers else {
         let message = "the statement about a goal has exactly one signature";
-        return Err(
-            CommandError::new(CliExitCode::Approval, message).hint("open the page again, and sign anew")
-        );
+        return Err(CommandError::new(CliExitCode::Approval, message)
+            .hint("sign a new draft, as the page has when it is opened again"));
     };
     let signed = token.statement();
     let what = match signed.scope {
@@ -97,14 +96,13 @@ pub fn submit_goal_signature(caller: &dyn Caller, goal: &str, token: &str) -> Re
     };
     if *signed != same || signed.issued > now || now.since(signed.issued) > DRAFT_TIME {
         let message = "the goal, or what is advised for it, is not what was signed any more";
-        return Err(
-            CommandError::new(CliExitCode::Approval, message).hint("open the page again, and sign anew")
-        );
+        return Err(CommandError::new(CliExitCode::Approval, message)
+            .hint("sign a new draft, as the page has when it is opened again"));
     }
     let loaded = &review.loaded;
     let is_irreversible = risk_of_plan(&loaded.plan).level == RiskLevel::Irreversible;
     if is_irreversible && !is_by_passkey(caller, &token)? {
-        let message = "what cannot be taken back is approved with a passkey, not with the key of a browser";
+        let message = "what cannot be taken back is approved with a passkey, not with any other key";
         let action = UserAction::ApprovePlan(loaded.path.clone());
         return Err(CommandError::new(CliExitCode::Approval, message)
             .remedy("make one on /keys, or in the workspace: ", action));

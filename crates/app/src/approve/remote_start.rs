@@ -80,13 +80,12 @@ pub fn signed_start(
     if *signed != same || signed.issued > now {
         let message =
             "what was signed is not what would start now: the plan, its files, its parameters, or the form";
-        return Err(
-            CommandError::new(CliExitCode::Approval, message).hint("open the form again, and sign anew")
-        );
+        return Err(CommandError::new(CliExitCode::Approval, message)
+            .hint("sign a new draft, as the form has when it is opened again"));
     }
     let is_irreversible = risk_of_plan(&review.loaded.plan).level == RiskLevel::Irreversible;
     if is_irreversible && !is_by_passkey(caller, &token)? {
-        let message = "what cannot be taken back is started with a passkey, not with the key of a browser";
+        let message = "what cannot be taken back is started with a passkey, not with any other key";
         let action = UserAction::RunFile(start.path.to_owned());
         let error = CommandError::new(CliExitCode::Approval, message);
         return Err(error.remedy("make one on /keys, or in the workspace: ", action));

@@ -41,7 +41,7 @@ pub fn agree(
 }
 
 /// Returns the failure for a signature that does not count: it names a key that nobody has listed as people know it.
-pub(super) fn rejected_signature(caller: &dyn Caller, refusal: &ApprovalRefusal) -> CommandError {
+pub(crate) fn rejected_signature(caller: &dyn Caller, refusal: &ApprovalRefusal) -> CommandError {
     let reason = match refusal {
         ApprovalRefusal::Unlisted(id) => {
             format!("signed with {}, which is not listed in approvers.yaml", known_key(caller, id))

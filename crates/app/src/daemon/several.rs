@@ -28,6 +28,9 @@ pub const WORKSPACE_VAR: &str = "WF_LOG_WORKSPACE";
 /// The variables for a service manager to speak with this process alone.
 const OWN_VARS: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
+/// The time that a daemon has beyond that of its runs to end, before it is killed.
+const END_TIME: Duration = Duration::from_secs(10);
+
 /// The time after which an ended daemon has worked, so it is started again at once.
 const WORKED: Duration = Duration::from_mins(2);
 
@@ -63,15 +66,19 @@ struct SeveralDaemons<'a> {
     workspaces: &'a [DaemonWorkspace],
     /// The words of the command line of each.
     words: &'a [String],
+    /// The time that their runs have to end.
+    drain: Duration,
     parts: Vec<PartState>,
     events: JoinSet<PartEvent>,
 }
 
-/// Runs a daemon for each workspace until asked to exit. `words` are the options of each.
+/// Runs a daemon for each workspace until asked to exit. `words` are the options of each; `drain` is the time that the runs of
+/// each have to end then.
 pub fn run_several(
     caller: &dyn Caller,
     workspaces: &[DaemonWorkspace],
     words: &[String],
+    drain: Duration,
     on_start: LeadHook<'_>,
 ) -> Result<CliExitCode, CommandError> {
     let notify = SystemdNotifier::new(caller.host().var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
@@ -80,7 +87,7 @@ pub fn run_several(
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| system(&error))?;
     let idle = PartState { pid: None, since: Instant::now(), failures: 0 };
     let parts = vec![idle; workspaces.len()];
-    let daemons = SeveralDaemons { caller, workspaces, words, parts, events: JoinSet::new() };
+    let daemons = SeveralDaemons { caller, workspaces, words, drain, parts, events: JoinSet::new() };
     // The system tells a process of the death of the thread that started it: this one starts them all, and lives as long as
     // this process.
     let ended = runtime.block_on(daemons.run(&notify));
@@ -103,7 +110,7 @@ impl SeveralDaemons<'_> {
     async fn run(mut self, notify: &SystemdNotifier) -> Result<CliExitCode, CommandError> {
         let (mut stop, mut alive) = (StopSignals::listen()?, WatchdogTimer::of(self.caller));
         let mut reload = signal(SignalKind::hangup()).map_err(|error| system(&error))?;
-        let mut is_stopping = false;
+        let (mut is_stopping, mut deadline) = (false, None::<Instant>);
         for number in 0..self.parts.len() {
             self.start(number);
         }
@@ -115,12 +122,18 @@ impl SeveralDaemons<'_> {
             tokio::select! {
                 () = stop.exit_requested() => {
                     // Each ends by the rules of a daemon: at the first request in its time, at the second one soon.
+                    let time = if is_stopping { END_TIME } else { self.drain + END_TIME };
+                    deadline = Some(Instant::now() + time);
                     is_stopping = true;
                     let _ = notify.stopping();
                     self.signal_all(Signal::TERM);
                 }
                 _ = reload.recv() => self.signal_all(Signal::HUP),
                 () = alive.next() => drop(notify.keep_alive()),
+                () = tokio::time::sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    deadline = None;
+                    self.kill_all();
+                }
                 Some(event) = self.events.join_next() => match event {
                     Ok(PartEvent::Ended(number, code)) => self.note_end(number, code, is_stopping),
                     Ok(PartEvent::Due(number)) if !is_stopping => self.start(number),
@@ -194,6 +207,18 @@ impl SeveralDaemons<'_> {
             tokio::time::sleep(pause).await;
             PartEvent::Due(number)
         });
+    }
+
+    /// Ends the daemons that hang: they would hold up the end of the others.
+    fn kill_all(&self) {
+        for (part, workspace) in self.parts.iter().zip(self.workspaces) {
+            if let Some(pid) = part.pid {
+                let name = &workspace.name;
+                self.caller
+                    .message_line(&format!("workspace {name} · its daemon does not end; it is killed"));
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
     }
 
     fn signal_all(&self, what: Signal) {

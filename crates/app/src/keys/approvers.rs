@@ -10,7 +10,7 @@ use crate::{
     APPROVERS, Caller, CliExitCode, CommandError, PrivateFile, PrivateFileLock, Workspace, approve::confirm,
     relative_path, specs::load::approvers, watch,
 };
-use wf_base::source::SourceText;
+use wf_base::{digest::Sha256Digest, source::SourceText};
 use wf_sign::ApproverKey;
 use wf_store::feed::WorkspaceAction;
 
@@ -76,23 +76,46 @@ pub fn enrol_key(
         key.words()
     ));
     confirm(caller, is_confirmed, &format!("Add `{name}` to {shown}?"))?;
+    add_key(caller, NewApprover { name, key, signed_by: None }, |_| Ok(()))
+}
+
+/// A key to be added to the approvers.
+#[derive(Clone, Copy)]
+pub(super) struct NewApprover<'a> {
+    pub name: &'a str,
+    pub key: &'a ApproverKey,
+    /// The key of the approver who signed for it.
+    pub signed_by: Option<Sha256Digest>,
+}
+
+/// Adds a key to the approvers, if the text that their file would have passes a check.
+pub(super) fn add_key(
+    caller: &dyn Caller,
+    approver: NewApprover<'_>,
+    check: impl FnOnce(&str) -> Result<(), CommandError>,
+) -> Result<KeyEnrolment, CommandError> {
+    let NewApprover { name, key, signed_by } = approver;
+    let workspace = caller.host().workspace();
+    let path = workspace.root.join(APPROVERS);
+    let shown = relative_path(&path, caller.host().cwd());
     let changed = lock(&workspace)?;
     // Another process may have changed it while the person read.
     let Some(text) = text_with(caller, &shown, name, key)? else {
         return Ok(KeyEnrolment::Before(shown));
     };
+    check(&text)?;
     let permissions = fs::metadata(&path).ok().map(|metadata| metadata.permissions());
     write_approvers(&path, &text, permissions)
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
     drop(changed);
     forget_asked(caller, key)?;
     let (id, name) = (key.id(), name.to_owned());
-    watch::record_quietly(caller, WorkspaceAction::KeyEnrolled { key: id, name });
+    watch::record_quietly(caller, WorkspaceAction::KeyEnrolled { key: id, name, signed_by });
     Ok(KeyEnrolment::Now(shown))
 }
 
 /// Returns the text of the approvers with a key added; `None`: it is listed already.
-fn text_with(
+pub(super) fn text_with(
     caller: &dyn Caller,
     shown: &str,
     name: &str,

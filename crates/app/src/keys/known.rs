@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{asked_keys, key_folder, usable_keys};
+use super::{asked::noted_keys, key_folder, usable_keys};
 use crate::{Caller, CommandError, specs::load::approvers};
 use wf_base::{digest::Sha256Digest, time::Moment};
-use wf_sign::{ApproverKey, key_words};
+use wf_sign::{ApproverKey, approval::Approvers, key_words};
 
 /// A key among the approvers of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,14 @@ pub fn enrolled_key(caller: &dyn Caller, key: &ApproverKey) -> Result<Option<Enr
     }))
 }
 
+/// Returns the approvers that the workspace lists, with the text of their file; without one it lists nobody.
+pub(super) fn approvers_of(caller: &dyn Caller) -> Result<(Approvers, String), CommandError> {
+    Ok(match approvers(caller, &caller.host().workspace())? {
+        Some((file, source)) => (file.into(), source.text().to_owned()),
+        None => (Approvers::owner(Vec::new()), String::new()),
+    })
+}
+
 /// Returns the name of the key with a digest that is not one of an approver, with the beginning of the digest beside it.
 pub(crate) fn known_key(caller: &dyn Caller, id: &str) -> String {
     let Ok(digest) = id.parse::<Sha256Digest>() else {
@@ -40,7 +48,7 @@ pub(crate) fn known_key(caller: &dyn Caller, id: &str) -> String {
     let own = folder.and_then(|folder| usable_keys(&folder)).unwrap_or_default();
     let own: BTreeMap<Sha256Digest, String> =
         own.into_iter().map(|key| (key.public.id(), key.name)).collect();
-    let asked = asked_keys(caller).unwrap_or_default();
+    let asked = noted_keys(caller).unwrap_or_default();
     let browser = asked.into_iter().find(|asked| asked.key.id() == digest).map(|asked| asked.name);
     named_key(&digest, own.get(&digest).map(String::as_str), browser.as_deref())
 }

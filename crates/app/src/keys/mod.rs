@@ -6,12 +6,20 @@
 mod approvers;
 mod approvers_file;
 mod asked;
+mod committed;
+mod enrolment;
 mod known;
 mod own;
 mod passphrase;
 
 pub use approvers::{KeyEnrolment, KeyRevocation, enrol_key, revoke_key};
-pub use asked::{AskedKey, ask_enrolment, asked_keys, find_asked, forget_asked_by, is_words};
+pub use asked::{
+    AskedKey, KeyAsker, ask_enrolment, asked_keys, find_asked, forget_asked_by, is_words, keys_version,
+};
+pub use committed::{ApproversChange, uncommitted_approvers};
+pub use enrolment::{
+    EnrolledBy, EnrolmentDraft, KeyCandidate, check_signable, draft_enrolment, submit_enrolment,
+};
 pub(crate) use known::known_key;
 pub use known::{EnrolledKey, enrolled_key};
 pub use own::{

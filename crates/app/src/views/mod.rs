@@ -75,8 +75,8 @@ pub use requests::{DecidedRequest, RequestView, ShownValue, decided_request, ope
 pub use results::{GoalSummary, GoalsView, goals_view};
 pub use run::{
     ArtifactImage, FailureGroup, FailureTask, FileRow, FileTable, FileText, RunAbout, RunFailures,
-    RunFileList, RunGraph, RunSelection, RunSource, RunSteps, RunTab, RunView, RunWatcher, TaskView,
-    TimelineView, UnbegunStep, WatchQuery, WatchedRequest, WatchedRun, WatchedStep, artifact_image,
+    RunFileList, RunGraph, RunSelection, RunSource, RunSteps, RunTab, RunView, RunWatcher, TaskItem,
+    TaskView, TimelineView, UnbegunStep, WatchQuery, WatchedRequest, WatchedRun, WatchedStep, artifact_image,
     file_text, run_view, task_view,
 };
 pub use run_line::RunLine;

@@ -60,7 +60,7 @@ pub fn resolve_values(params: &[PlanParam], values: &JsonObject) -> Result<JsonO
     }
     for param in params {
         let Some(value) = values.get(param.name.as_str()).or(param.default.as_ref()) else {
-            bad.problems.push(format!("parameter `{0}` is required: set it with -p {0}=…", param.name));
+            bad.problems.push(format!("parameter `{}` is required", param.name));
             bad.missing.push(param.name.clone());
             continue;
         };

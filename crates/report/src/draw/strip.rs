@@ -15,20 +15,26 @@ pub struct StripColumn {
     pub failed: u64,
     /// The cancelled and the abandoned ones.
     pub cancelled: u64,
-    /// The ones without an end.
+    /// The ones that go on.
     pub running: u64,
+    /// The ones that wait for people.
+    pub waiting: u64,
+    /// The ones without an end on which no process works.
+    pub interrupted: u64,
 }
 
 impl StripColumn {
     fn total(self) -> u64 {
-        self.succeeded + self.failed + self.cancelled + self.running
+        self.layers().iter().map(|(_, count)| count).sum()
     }
 
     /// Returns the numbers with the words of their states, from the bottom up: what failed lies at the bottom, where it
     /// is seen at once.
-    fn layers(self) -> [(&'static str, u64); 4] {
+    fn layers(self) -> [(&'static str, u64); 6] {
         [
             ("failed", self.failed),
+            ("interrupted", self.interrupted),
+            ("waiting", self.waiting),
             ("cancelled", self.cancelled),
             ("running", self.running),
             ("succeeded", self.succeeded),
@@ -88,6 +94,10 @@ mod tests {
             "{strip}"
         );
         assert_eq!(strip.matches("<g>").count(), 2);
+        let unended = StripColumn { running: 1, waiting: 2, interrupted: 3, ..StripColumn::default() };
+        let strip = day_strip("runs", &[("09:00".to_owned(), unended)]).unwrap();
+        assert!(strip.contains("<title>09:00: 3 interrupted, 2 waiting, 1 running</title>"), "{strip}");
+        assert!(strip.contains("data-state=\"interrupted\"") && strip.contains("data-state=\"waiting\""));
     }
 
     #[test]

@@ -126,6 +126,7 @@ mod tests {
             failed_checks: Vec::new(),
             output_tail: vec!["no such file: 100%".into()],
             nested: false,
+            server: None,
         };
         let expected =
             "::error file=svc/plans/a.md,line=1,title=build failed::exit code 2%0Ano such file: 100%25\n";

@@ -246,6 +246,7 @@ impl RunTracker {
 
     fn on_step_ended(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
         let mut ending = task_ending(run, &event.fact, &self.names)?;
+        ending.server = self.resume_options.server().map(str::to_owned);
         let place = match &event.fact {
             EventKind::StepEnded { task_id, .. } => task_id.clone(),
             _ => return Some(RunNotification::Ended(Box::new(ending))),
@@ -297,6 +298,7 @@ impl RunTracker {
             duration: self.prior_work + event.at.since(self.first_event_at.unwrap_or(event.at)),
             rounds: std::mem::take(&mut self.rounds),
             next_commands: self.resume_options.commands(run),
+            rounds_command: self.resume_options.rounds_command(run),
         })))
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn task_ending(run: &RunRef, kind: &EventKind, names: &ItemNames) -> 
         failed_checks: Vec::new(),
         output_tail: Vec::new(),
         nested: false,
+        server: None,
     };
     match kind {
         EventKind::StepEnded {

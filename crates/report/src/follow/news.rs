@@ -96,6 +96,8 @@ pub struct TaskEnding {
     pub output_tail: Vec<String>,
     /// True if the step was a nested run, which printed its own steps.
     pub nested: bool,
+    /// The options for the server where it ran; `None`: here.
+    pub server: Option<String>,
 }
 
 /// The end of a run.
@@ -123,6 +125,8 @@ pub struct RunEnding {
     pub rounds: Vec<Round>,
     /// The commands that resume or repeat it.
     pub next_commands: String,
+    /// The command that shows its rounds.
+    pub rounds_command: String,
 }
 
 impl TaskEnding {

@@ -37,11 +37,10 @@ impl ResumeOptions {
     /// Returns the commands to resume: a reconciliation of a goal is not repeated in part, and a
     /// used-up approval allows no other run.
     pub(super) fn commands(&self, run: &RunRef) -> String {
-        let short = run.id.short();
-        let retry = match &self.server {
-            Some(options) => return format!("wf {options} retry {short}"),
-            None => format!("wf retry {short}"),
-        };
+        let retry = self.command(&format!("retry {}", run.id.short()));
+        if self.server.is_some() {
+            return retry;
+        }
         if self.is_goal {
             format!("wf goal run {}", goal_name(run.plan.as_str(), &self.path))
         } else if self.used_up {
@@ -51,8 +50,29 @@ impl ResumeOptions {
         }
     }
 
-    /// Returns the options without those that would be refused.
+    /// Returns the options for the server where it ran; `None`: here.
+    pub(super) fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Returns the command that shows the rounds of a run. A server shows them without being asked.
+    pub(super) fn rounds_command(&self, run: &RunRef) -> String {
+        let rounds = if self.server.is_some() { "" } else { " --rounds" };
+        self.command(&format!("show {}{rounds}", run.id.short()))
+    }
+
+    /// Returns a command as it is typed here.
+    fn command(&self, words: &str) -> String {
+        let options = self.server.as_ref().map(|options| format!("{options} ")).unwrap_or_default();
+        format!("wf {options}{words}")
+    }
+
+    /// Returns the options without those that would be refused, as they are typed here.
     pub(super) fn retain_possible(&self, mut moves: Vec<String>) -> Vec<String> {
+        if let Some(options) = &self.server {
+            let typed = |line: String| line.replace("`wf ", &format!("`wf {options} "));
+            moves = moves.into_iter().map(typed).collect();
+        }
         if self.is_goal {
             moves.retain(|line| !line.starts_with("`wf retry "));
         }

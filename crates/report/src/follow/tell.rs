@@ -95,8 +95,7 @@ pub fn final_line(ending: &RunEnding) -> String {
         let _ = writeln!(text, "{}", untrusted(first_line(&ending.reason)));
     }
     if ending.outcome == RunOutcome::Abandoned {
-        let more = format!("wf show {} --rounds", ending.run.short());
-        let _ = writeln!(text, "rounds: {}", paint(NAME, &more));
+        let _ = writeln!(text, "rounds: {}", paint(NAME, &styled_line(&ending.rounds_command)));
         text.push_str(&moves::moves_text(&ending.moves, ending.run.short()));
     }
     // A check of a goal, which has no steps, cannot be repeated.
@@ -162,10 +161,17 @@ fn failure_text(ending: &TaskEnding) -> String {
         for line in &ending.output_tail {
             let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
         }
-        let (more, command) =
-            if ending.output_tail.is_empty() { ("no output; see", "why") } else { ("full log", "logs") };
-        let command = format!("wf {command} {} {}", ending.run.id.short(), shell_word(&ending.task));
-        let _ = writeln!(text, "{INDENT}{more}: {}", paint(NAME, &command));
+        let has_output = !ending.output_tail.is_empty();
+        let more = if has_output { "full log" } else { "no output; see" };
+        let (run, task) = (ending.run.id.short(), shell_word(&ending.task));
+        let (options, words) = match &ending.server {
+            // That explains no step from elsewhere, and says as much of the run.
+            Some(options) if !has_output => (format!("{options} "), format!("show {run}")),
+            Some(options) => (format!("{options} "), format!("logs {run} {task}")),
+            None => (String::new(), format!("{} {run} {task}", if has_output { "logs" } else { "why" })),
+        };
+        let command = format!("wf {options}{words}");
+        let _ = writeln!(text, "{INDENT}{more}: {}", paint(NAME, &styled_line(&command)));
     }
     text
 }
@@ -239,6 +245,7 @@ mod tests {
             failed_checks: Vec::new(),
             output_tail: Vec::new(),
             nested: false,
+            server: None,
         }
     }
 
@@ -302,6 +309,7 @@ mod tests {
             duration: Duration::from_millis(3_210),
             rounds: Vec::new(),
             next_commands: "wf retry 1a2b3c4d".into(),
+            rounds_command: "wf show 1a2b3c4d --rounds".into(),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&ending)), line);

@@ -30,7 +30,7 @@ pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
 pub use gaps::GapTrajectory;
 pub use lifecycle::{RunLifecycle, write_lifecycle};
 pub use listing::{RunListing, StepProgress};
-pub use record::{NestedRunRecord, RECORD_VERSION, RunRecord};
+pub use record::{NestedRunRecord, RECORD_VERSION, RunRecord, row_display_name};
 pub use reports::{
     findings::{all_pass, findings},
     junit::{OutputLookup, junit},

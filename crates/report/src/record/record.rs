@@ -198,7 +198,7 @@ pub(super) fn task_of_row(row: &StepRow) -> TaskId {
 }
 
 /// The display name of the task of a row.
-pub(super) fn row_display_name(row: &StepRow) -> String {
+pub fn row_display_name(row: &StepRow) -> String {
     task_of_row(row).display_name(row.item_key.as_deref())
 }
 

@@ -35,11 +35,13 @@ pub enum ApprovalScope {
     ConnectionManage,
     /// The acceptance of a goal in its present form.
     GoalAccept,
+    /// One more key of an approver.
+    KeyEnrol,
 }
 
 impl ApprovalScope {
     /// Every scope.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FullPlan,
         Self::Step,
         Self::Gate,
@@ -47,6 +49,7 @@ impl ApprovalScope {
         Self::SkillInstall,
         Self::ConnectionManage,
         Self::GoalAccept,
+        Self::KeyEnrol,
     ];
 
     /// Returns the scope's word in a token.
@@ -59,6 +62,7 @@ impl ApprovalScope {
             Self::SkillInstall => "skill_install",
             Self::ConnectionManage => "connection_manage",
             Self::GoalAccept => "goal_accept",
+            Self::KeyEnrol => "key_enrol",
         }
     }
 }

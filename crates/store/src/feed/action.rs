@@ -49,6 +49,9 @@ pub enum WorkspaceAction {
         key: Sha256Digest,
         /// The name of the approver.
         name: String,
+        /// The key of the approver who signed for it, by its id; absent: it was added in a terminal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed_by: Option<Sha256Digest>,
     },
     KeyRevoked {
         /// Its id.

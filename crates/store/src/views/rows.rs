@@ -16,9 +16,29 @@ pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent,
          SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
      SELECT sum(own.pending_approvals) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS pending_approvals";
 
+/// The state of a task in the words of the database. A repeated step has no work of its own: it waits as long as some of its items
+/// wait and none is at work.
+macro_rules! shown_state {
+    () => {
+        "CASE WHEN state = 'running' AND item < 0 \
+         AND EXISTS (SELECT 1 FROM steps AS own WHERE own.run = steps.run AND own.step = steps.step \
+             AND own.item >= 0 AND own.state = 'waiting') \
+         AND NOT EXISTS (SELECT 1 FROM steps AS own WHERE own.run = steps.run AND own.step = steps.step \
+             AND own.item >= 0 AND own.state IN ('running', 'verifying')) \
+         THEN 'waiting' ELSE state END"
+    };
+}
+
 /// The columns [`step`] reads, in its order.
-pub(super) const STEPS: &str = "step, item, item_key, state, standing, attempts, started, ended, \
-     reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale FROM steps";
+pub(super) const STEPS: &str = concat!(
+    "step, item, item_key, ",
+    shown_state!(),
+    " AS state, standing, attempts, started, ended, reason, failure_class, allowed_to_fail, cache_key, reused_from, \
+     outputs, stale FROM steps"
+);
+
+/// The state of a row of the table `steps`.
+pub(super) const STATE: &str = shown_state!();
 
 /// The columns [`attempt`] reads.
 pub(super) const ATTEMPTS: &str =

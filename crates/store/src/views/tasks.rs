@@ -126,12 +126,16 @@ impl StepTable<&StoreReader> {
         let (limit, offset) = (integer(selection.limit), integer(selection.offset));
         let values = (run.as_str(), words.map(JsonColumn), limit, offset);
         let page = format!(
-            "AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) ORDER BY {} LIMIT ?3 OFFSET ?4",
+            "AND (?2 IS NULL OR {} IN (SELECT value FROM json_each(?2))) ORDER BY {} LIMIT ?3 OFFSET ?4",
+            rows::STATE,
             selection.order.sql()
         );
         let steps = self.0.all(&query_of_run(rows::STEPS, &page), values, rows::step)?;
-        let counted = "SELECT state, count(*) FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) GROUP BY state";
-        let states = self.0.all(counted, [run.as_str()], |row| {
+        let counted = format!(
+            "SELECT {}, count(*) FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) GROUP BY 1",
+            rows::STATE
+        );
+        let states = self.0.all(&counted, [run.as_str()], |row| {
             let count: i64 = row.get(1)?;
             Ok((row.word(0)?, usize::try_from(count).unwrap_or(usize::MAX)))
         })?;
@@ -141,9 +145,12 @@ impl StepTable<&StoreReader> {
     /// Returns the states and times of the whole steps of a run, without items.
     pub fn times(self, run: &RunId) -> Result<Vec<StepTimes>, StoreError> {
         self.0.fold(run)?;
-        let sql = "SELECT step, state, standing, started, ended, attempts FROM steps
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND item = ?2";
-        self.0.all(sql, (run.as_str(), NO_ITEM), |row| {
+        let sql = format!(
+            "SELECT step, {}, standing, started, ended, attempts FROM steps
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND item = ?2",
+            rows::STATE
+        );
+        self.0.all(&sql, (run.as_str(), NO_ITEM), |row| {
             Ok(StepTimes {
                 step: row.word(0)?,
                 state: row.word(1)?,

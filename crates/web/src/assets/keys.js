@@ -1,7 +1,7 @@
 // The page of the keys of this browser: makes them, shows their public parts, and asks for them to be enrolled.
 
 import { hex, ownKey, ownPasskey, result, store } from "/key.js";
-import { at } from "/page.js";
+import { at, hearNews } from "/page.js";
 
 async function makeKey() {
   const pair = await crypto.subtle.generateKey({ name: "Ed25519" }, false, ["sign", "verify"]);
@@ -76,7 +76,11 @@ function start() {
   });
   make("key-make", makeKey);
   make("passkey-make", makePasskey);
-  showAll().catch(failed);
+  const showNow = () => showAll().catch(failed);
+  showNow();
+  // The server says who asks, with which the page changes, and who is enrolled, which is asked for.
+  document.addEventListener("replaced", showNow);
+  hearNews(showNow);
 }
 
 start();

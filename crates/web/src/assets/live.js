@@ -37,6 +37,11 @@ function noteForms(root) {
 
 noteForms(document);
 
+// What would take the first screen of a phone is closed there until somebody opens it.
+if (matchMedia("(width < 640px)").matches) {
+  document.querySelectorAll("details[data-wide]").forEach((part) => { part.open = false; });
+}
+
 // True if a node stays as it is: it is filled in, or grows by itself.
 function stays(node, fresh) {
   if (!(node instanceof Element)) {
@@ -48,7 +53,7 @@ function stays(node, fresh) {
     }
     return true;
   }
-  return node.matches("[data-keep], #connection, #outdated, #palette") || (node.matches("[data-output]") && node.dataset.output === fresh.dataset?.output);
+  return node.matches("[data-keep], #connection, #outdated, #palette, #panel") || (node.matches("[data-output]") && node.dataset.output === fresh.dataset?.output);
 }
 
 // Reads a page of this server. What is read so runs no script.
@@ -70,7 +75,7 @@ function morph(text) {
       beforeNodeRemoved: (node) => {
         const isBegun = node instanceof Element && [...begun.keys()].some((form) => node.contains(form));
         outdated.hidden &&= !isBegun;
-        return !isBegun && node.id !== "palette";
+        return !isBegun && node.id !== "palette" && node.id !== "panel";
       },
       // What a person opened or closed, or selected for a form that stands elsewhere.
       beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")) && !(name === "checked" && begun.has(node.form)),

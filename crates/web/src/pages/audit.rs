@@ -1,10 +1,7 @@
 //! The pages of the audit log, and of the activity in a workspace.
 
-use crate::{respond, visit::Visit};
-use axum::{
-    extract::{Path, Query},
-    response::Response,
-};
+use crate::{query::PageQuery, respond, visit::Visit};
+use axum::{extract::Path, response::Response};
 use serde::{Deserialize, Serialize};
 use wf_app::views::{
     ActivityPage, ActivityQuery, AuditPage, AuditQuery, AuditVerification, activity_page, audit_page,
@@ -37,7 +34,7 @@ struct VerificationView {
 }
 
 /// The records of the audit log, newest first.
-pub(crate) async fn records(visit: Visit, Query(search): Query<AuditSearch>) -> Response {
+pub(crate) async fn records(visit: Visit, PageQuery(search): PageQuery<AuditSearch>) -> Response {
     visit
         .show("audit.html", move |caller| {
             let query = AuditQuery {
@@ -94,7 +91,7 @@ struct ActivityView {
 }
 
 /// The sentences about what was done, newest first.
-pub(crate) async fn activity(visit: Visit, Query(search): Query<ActivitySearch>) -> Response {
+pub(crate) async fn activity(visit: Visit, PageQuery(search): PageQuery<ActivitySearch>) -> Response {
     let may_operate = visit.may_operate();
     visit
         .show("activity.html", move |caller| {

@@ -2,13 +2,10 @@
 //!
 //! All of it is text of others: it is escaped, and nothing of it is loaded or executed.
 
-use axum::{
-    extract::{Path, Query},
-    response::Response,
-};
+use axum::{extract::Path, response::Response};
 use serde::Deserialize;
 
-use crate::visit::Visit;
+use crate::{query::PageQuery, visit::Visit};
 use wf_app::views::{ExchangeFilter, ExchangeQuery, exchange_view, run_reader};
 use wf_base::keyword::Keyword as _;
 
@@ -26,7 +23,7 @@ pub(crate) struct ConversationQuery {
 pub(crate) async fn conversation(
     visit: Visit,
     Path((run, task, attempt)): Path<(String, String, String)>,
-    Query(ConversationQuery { only, from }): Query<ConversationQuery>,
+    PageQuery(ConversationQuery { only, from }): PageQuery<ConversationQuery>,
 ) -> Response {
     visit
         .show("exchange.html", move |caller| {

@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 
 use axum::{
     body::Bytes,
-    extract::{Path, Query},
+    extract::Path,
     http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName},
     response::{IntoResponse, Response},
 };
@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use crate::{
     caller::PageCaller,
+    query::PageQuery,
     respond,
     site::Site,
     visit::{LoginSite, Visit},
@@ -45,7 +46,7 @@ pub(crate) struct FileQuery {
 pub(crate) async fn file(
     visit: Visit,
     Path((run, digest, _name)): Path<(String, String, String)>,
-    Query(query): Query<FileQuery>,
+    PageQuery(query): PageQuery<FileQuery>,
 ) -> Response {
     if query.view == "image" {
         return match image(&visit.site, run, digest).await {

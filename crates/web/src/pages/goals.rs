@@ -1,10 +1,11 @@
 use crate::{
+    query::PageQuery,
     respond,
     visit::{LoginSite, Visit},
 };
 use axum::{
     Json,
-    extract::{Form, Path, Query},
+    extract::{Form, Path},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -48,7 +49,7 @@ pub(crate) struct WeekQuery {
 }
 
 /// A week of all goals.
-pub(crate) async fn schedule(visit: Visit, Query(query): Query<WeekQuery>) -> Response {
+pub(crate) async fn schedule(visit: Visit, PageQuery(query): PageQuery<WeekQuery>) -> Response {
     if !is_week(&query.week) {
         let remedy = "The address of a week has a date in it, as in /schedule?week=2026-11-30.";
         return visit.site.templates.refusal(StatusCode::NOT_FOUND, "There is no such week", remedy);
@@ -60,7 +61,7 @@ pub(crate) async fn schedule(visit: Visit, Query(query): Query<WeekQuery>) -> Re
 pub(crate) async fn goal(
     visit: Visit,
     Path(goal): Path<String>,
-    Query(query): Query<CalendarQuery>,
+    PageQuery(query): PageQuery<CalendarQuery>,
 ) -> Response {
     if !query.is_valid() {
         let remedy =

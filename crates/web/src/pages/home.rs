@@ -1,8 +1,8 @@
-use axum::{extract::Query, response::Response};
+use axum::response::Response;
 use serde::Deserialize;
 use wf_app::views::{home_view, search_view};
 
-use crate::visit::Visit;
+use crate::{query::PageQuery, visit::Visit};
 
 /// The home page: what waits for people, what went wrong, what runs.
 pub(crate) async fn home(visit: Visit) -> Response {
@@ -22,6 +22,6 @@ pub(crate) struct SearchText {
 }
 
 /// The search over all pages.
-pub(crate) async fn search(visit: Visit, Query(query): Query<SearchText>) -> Response {
+pub(crate) async fn search(visit: Visit, PageQuery(query): PageQuery<SearchText>) -> Response {
     visit.show("search.html", move |caller| search_view(caller, &query.q).map(Some)).await
 }

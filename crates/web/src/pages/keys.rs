@@ -1,20 +1,22 @@
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
-    extract::{Extension, Form, Query},
+    extract::{Extension, Form},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     login_table::LoginAccess,
+    query::PageQuery,
     respond,
+    site::Site,
     visit::{LoginSite, Visit},
     workspaces::ServedWorkspace,
 };
 use wf_app::{
     Caller, CommandError,
-    keys::{ApproverKey, EnrolledKey, ask_enrolment, asked_keys, enrolled_key},
+    keys::{ApproverKey, EnrolledKey, KeyAsker, ask_enrolment, asked_keys, enrolled_key},
 };
 use wf_base::{time::Moment, untrusted::untrusted};
 
@@ -37,6 +39,8 @@ struct KeyView {
     back: Option<String>,
     /// True if only a passkey signs for that.
     needs_passkey: bool,
+    /// The name of the workspace whose approvers they would be.
+    place: String,
     /// The keys to be enrolled, the last one first.
     asked: Vec<AskedKeyRow>,
     /// The key of the question.
@@ -57,7 +61,7 @@ struct ExplainedKey {
 
 /// A key of a browser to be enrolled.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct AskedKeyRow {
+pub(crate) struct AskedKeyRow {
     key: String,
     words: String,
     /// The beginning of its digest, as refusals and the audit log have it.
@@ -67,6 +71,24 @@ struct AskedKeyRow {
     at: Moment,
 }
 
+impl AskedKeyRow {
+    /// Returns the keys to be enrolled, of logins that have not ended.
+    pub fn list(caller: &dyn Caller, open_logins: &BTreeSet<String>) -> Result<Vec<Self>, CommandError> {
+        let rows = asked_keys(caller, open_logins)?.into_iter().map(|asked| Self {
+            key: asked.key.text(),
+            words: asked.key.words(),
+            digest: asked.key.id().short(),
+            name: asked.name,
+            at: asked.at,
+        });
+        Ok(rows.collect())
+    }
+
+    pub fn is_of(&self, key: &ApproverKey) -> bool {
+        self.key == key.text()
+    }
+}
+
 /// The form of a browser with its key to be enrolled.
 #[derive(Deserialize)]
 pub(crate) struct AskedKeyForm {
@@ -74,9 +96,24 @@ pub(crate) struct AskedKeyForm {
 }
 
 /// The keys of the browser, which the browser and its device alone have.
-pub(crate) async fn key(visit: Visit, Query(query): Query<KeyQuery>) -> Response {
+pub(crate) async fn key(visit: Visit, PageQuery(query): PageQuery<KeyQuery>) -> Response {
     let workspaces = Arc::clone(&visit.site.workspaces);
-    visit.show("key.html", move |caller| KeyView::read(caller, &workspaces, query).map(Some)).await
+    let open_logins = visit.site.logins.open_ids(visit.site.host().now());
+    let place = place_name(&visit.site);
+    visit
+        .show("key.html", move |caller| {
+            let asked = AskedKeyRow::list(caller, &open_logins)?;
+            Ok(Some(KeyView { place, asked, ..KeyView::of(query, &workspaces) }))
+        })
+        .await
+}
+
+/// Returns the name of the workspace in which a page asks for a key: at the entrance to several, that with the logins.
+pub(super) fn place_name(site: &Site) -> String {
+    let digest = site.host().workspace().digest();
+    let is_own = |one: &&ServedWorkspace| one.caller.host().workspace().digest() == digest;
+    let own = site.workspaces.iter().find(is_own).map(|one| one.name.clone());
+    own.unwrap_or_else(|| site.name.to_string())
 }
 
 /// Notes a key of a browser to be enrolled.
@@ -85,8 +122,11 @@ pub(crate) async fn ask(
     Extension(access): Extension<LoginAccess>,
     Form(form): Form<AskedKeyForm>,
 ) -> Response {
-    let asked = site
-        .change(move |caller| ask_enrolment(caller, &form.key, access.as_str()).map(|_| "/keys".to_owned()));
+    let open_logins = site.logins.open_ids(site.host().now());
+    let asked = site.change(move |caller| {
+        let asker = KeyAsker { access: access.as_str(), open_logins: &open_logins };
+        ask_enrolment(caller, &form.key, asker).map(|_| "/keys".to_owned())
+    });
     respond::done(&site, asked.await)
 }
 
@@ -106,7 +146,7 @@ impl ExplainedKey {
 }
 
 /// Returns what a workspace says of a key. A name in it is one of an approver, as they are listed.
-fn place_sentence(found: Result<&Option<EnrolledKey>, &CommandError>, place: &str) -> String {
+pub(super) fn place_sentence(found: Result<&Option<EnrolledKey>, &CommandError>, place: &str) -> String {
     match found {
         Ok(Some(EnrolledKey { name, revoked: None })) => format!("Enrolled as {name} {place}."),
         Ok(Some(EnrolledKey { name, revoked: Some(since) })) => {
@@ -118,31 +158,17 @@ fn place_sentence(found: Result<&Option<EnrolledKey>, &CommandError>, place: &st
 }
 
 impl KeyView {
-    fn read(
-        caller: &dyn Caller,
-        workspaces: &[ServedWorkspace],
-        query: KeyQuery,
-    ) -> Result<Self, CommandError> {
-        let asked = asked_keys(caller)?.into_iter().map(|asked| AskedKeyRow {
-            key: asked.key.text(),
-            words: asked.key.words(),
-            digest: asked.key.id().short(),
-            name: asked.name,
-            at: asked.at,
-        });
-        // A text that is no key is one that nobody has.
-        let key = ApproverKey::parse(query.key.trim()).ok();
-        let known = key.map(|key| ExplainedKey::read(&key, workspaces));
-        Ok(Self { asked: asked.collect(), known, ..Self::of(query) })
-    }
-
-    fn of(query: KeyQuery) -> Self {
-        let KeyQuery { back, risk, .. } = query;
+    fn of(query: KeyQuery, workspaces: &[ServedWorkspace]) -> Self {
+        let KeyQuery { back, risk, key } = query;
         // Another address could lead away from here.
         let is_own = back.starts_with('/') && !back.starts_with("//") && !back.contains('\\');
         let is_plain = back.bytes().all(|byte| byte.is_ascii_graphic());
         let back = Some(back).filter(|_| is_own && is_plain);
-        Self { back, needs_passkey: risk == "irreversible", asked: Vec::new(), known: None }
+        // A text that is no key is one that nobody has.
+        let key = ApproverKey::parse(key.trim()).ok();
+        let known = key.map(|key| ExplainedKey::read(&key, workspaces));
+        let needs_passkey = risk == "irreversible";
+        Self { back, needs_passkey, place: String::new(), asked: Vec::new(), known }
     }
 }
 
@@ -154,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_page_of_keys_leads_back_to_this_site_alone() {
-        let back = |back: &str| KeyView::of(KeyQuery { back: back.into(), ..KeyQuery::default() }).back;
+        let back = |back: &str| KeyView::of(KeyQuery { back: back.into(), ..KeyQuery::default() }, &[]).back;
         assert_eq!(back("/inbox/1a/2").as_deref(), Some("/inbox/1a/2"));
         for foreign in [
             "",
@@ -166,7 +192,8 @@ mod tests {
         ] {
             assert_eq!(back(foreign), None, "{foreign}");
         }
-        assert!(KeyView::of(KeyQuery { risk: "irreversible".into(), ..KeyQuery::default() }).needs_passkey);
+        let query = KeyQuery { risk: "irreversible".into(), ..KeyQuery::default() };
+        assert!(KeyView::of(query, &[]).needs_passkey);
     }
 
     #[test]

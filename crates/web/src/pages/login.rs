@@ -1,5 +1,5 @@
 use axum::{
-    extract::{Extension, Form, Path, Query, State},
+    extract::{Extension, Form, Path, State},
     http::{
         HeaderMap, StatusCode,
         header::{LOCATION, SET_COOKIE, USER_AGENT},
@@ -12,6 +12,7 @@ use crate::{
     guard,
     login_table::{LoginAccess, device_name},
     logins::LoginRow,
+    query::PageQuery,
     respond::{self, plain, too_many},
     site::Site,
     visit::{LoginSite, Visit},
@@ -34,7 +35,7 @@ pub(crate) struct LinkQuery {
 /// to show a preview. A script presses the button.
 pub(crate) async fn link(
     State(site): State<Site>,
-    Query(query): Query<LinkQuery>,
+    PageQuery(query): PageQuery<LinkQuery>,
     headers: HeaderMap,
 ) -> Response {
     if !site.logins.is_link(&query.key, site.host().now()) {
@@ -112,10 +113,13 @@ pub(crate) async fn add_link(
 }
 
 /// Ends the login of the browser.
-pub(crate) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Response {
+pub(crate) async fn logout(site: LoginSite, headers: HeaderMap) -> Response {
     if let Some(key) = guard::login_key(&site, &headers) {
         site.logins.close(key);
     }
+    let id = site.login.id.clone();
+    // Whoever wants out is out, whatever can be written: what an ended login asked for is shown to nobody.
+    let _ = site.change(move |caller| forget_asked_by(caller, &id)).await;
     let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, guard::login_cookie(&site, ""))];
     (StatusCode::SEE_OTHER, headers).into_response()
 }

@@ -1,8 +1,5 @@
-use crate::visit::Visit;
-use axum::{
-    extract::{Path, Query},
-    response::Response,
-};
+use crate::{query::PageQuery, visit::Visit};
+use axum::{extract::Path, response::Response};
 use serde::{Deserialize, Serialize};
 use wf_app::views::{MemoryView, SkillListing, memory_item_view, memory_view, skill_listings, skill_view};
 
@@ -20,7 +17,7 @@ struct FoundMemory {
 }
 
 /// The memory of a workspace.
-pub(crate) async fn memory(visit: Visit, Query(search): Query<MemorySearch>) -> Response {
+pub(crate) async fn memory(visit: Visit, PageQuery(search): PageQuery<MemorySearch>) -> Response {
     visit
         .show("memory.html", move |caller| {
             Ok(Some(FoundMemory { memory: memory_view(caller, &search.q)?, q: search.q }))

@@ -1,9 +1,10 @@
 //! The pages: each reads one view and renders it.
 //!
-//! **Invariant:** reading a page changes nothing. Only [`inbox`] and [`goals`] record signed answers, [`goals`], [`run`], [`runs`] and
+//! **Invariant:** reading a page changes nothing. Only [`inbox`], [`goals`] and [`enrol`] record what a person signed, [`goals`], [`run`], [`runs`] and
 //! [`secrets`] the requests of a browser allowed to operate, and its secrets, and [`plans`] what a browser starts.
 
 pub(crate) mod audit;
+pub(crate) mod enrol;
 pub(crate) mod exchange;
 pub(crate) mod files;
 pub(crate) mod goals;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    query::PageQuery,
     respond::{self, RefusalReason},
     visit::{LoginSite, Visit},
 };
 use axum::{
     Json,
-    extract::{Form, Path, Query},
+    extract::{Form, Path},
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -78,7 +79,7 @@ pub(crate) async fn source(visit: Visit, Path(plan): Path<String>) -> Response {
 pub(crate) async fn form(
     visit: Visit,
     Path(plan): Path<String>,
-    Query(FormQuery { from }): Query<FormQuery>,
+    PageQuery(FormQuery { from }): PageQuery<FormQuery>,
 ) -> Response {
     let may_start = visit.may_start();
     visit

@@ -1,12 +1,10 @@
 use crate::{
     caller::PageCaller,
+    query::PageQuery,
     respond,
     visit::{LoginSite, Visit},
 };
-use axum::{
-    extract::{Path, Query},
-    response::Response,
-};
+use axum::{extract::Path, response::Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wf_app::{
@@ -64,7 +62,11 @@ struct OperatedRun {
     signature_reason: Option<String>,
 }
 
-pub(crate) async fn run(visit: Visit, Path(run): Path<String>, Query(query): Query<TabQuery>) -> Response {
+pub(crate) async fn run(
+    visit: Visit,
+    Path(run): Path<String>,
+    PageQuery(query): PageQuery<TabQuery>,
+) -> Response {
     let now = visit.site.host().now();
     let (may_operate, may_start) = (visit.may_operate(), visit.may_start());
     // A program wants the steps, and no picture of them.
@@ -167,7 +169,7 @@ struct DiffView {
 pub(crate) async fn diff(
     visit: Visit,
     Path(run): Path<String>,
-    Query(DiffQuery { with }): Query<DiffQuery>,
+    PageQuery(DiffQuery { with }): PageQuery<DiffQuery>,
 ) -> Response {
     visit
         .show("diff.html", move |caller| {

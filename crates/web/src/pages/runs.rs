@@ -1,13 +1,9 @@
 //! The list of runs: filtered and sorted by its address, with one act on several of them.
 
-use axum::{
-    extract::{Form, Query},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Form, http::StatusCode, response::Response};
 use serde::Serialize;
 
-use crate::{template::encoded, visit::Visit};
+use crate::{query::PageQuery, template::encoded, visit::Visit};
 use wf_app::{
     CliExitCode,
     run_acts::several::{MAX_SELECTED, PickedRun, RunAct, SelectedRun, act_on_runs, selected_runs},
@@ -67,9 +63,9 @@ struct SortColumn {
     order: Option<&'static str>,
 }
 
-/// Returns the query of an address.
-fn query_of(fields: &Fields) -> RunQuery {
-    let mut query = RunQuery::default();
+/// Returns the query of an address, with what its number of a page cannot mean.
+fn query_of(fields: &Fields) -> (RunQuery, Option<String>) {
+    let (mut query, mut problem) = (RunQuery::default(), None);
     for (name, value) in fields {
         match name.as_str() {
             "plan" => query.plan.clone_from(value),
@@ -84,11 +80,15 @@ fn query_of(fields: &Fields) -> RunQuery {
             "since" => query.since.clone_from(value),
             "until" => query.until.clone_from(value),
             "sort" => query.sort.clone_from(value),
-            "page" => query.page = value.parse().unwrap_or_default(),
+            "page" if value.is_empty() => {}
+            "page" => match value.parse() {
+                Ok(page) => query.page = page,
+                Err(_) => problem = Some("`page` is the number of a page, from 0: leave it out".to_owned()),
+            },
             _ => {}
         }
     }
-    query
+    (query, problem)
 }
 
 /// Returns the address of a query: the same one for the same list.
@@ -123,11 +123,12 @@ fn column_of([usual, reverse]: [&'static str; 2], query: &RunQuery) -> SortColum
 }
 
 /// The runs of a workspace.
-pub(crate) async fn runs(visit: Visit, Query(fields): Query<Fields>) -> Response {
+pub(crate) async fn runs(visit: Visit, PageQuery(fields): PageQuery<Fields>) -> Response {
     visit
         .show("runs.html", move |caller| {
-            let query = query_of(&fields);
+            let (query, mistake) = query_of(&fields);
             let (page, problem) = match run_page(caller, &query) {
+                _ if mistake.is_some() => (RunPage::default(), mistake),
                 Ok(page) => (page, None),
                 Err(error) if error.exit == CliExitCode::Usage => (RunPage::default(), Some(error.message)),
                 Err(error) => return Err(error),
@@ -195,7 +196,7 @@ fn picked_of(fields: &Fields) -> Vec<PickedRun> {
 }
 
 /// Asks whether an act is done to the selected runs: it names each, and the effect on it.
-pub(crate) async fn selected(visit: Visit, Query(fields): Query<Fields>) -> Response {
+pub(crate) async fn selected(visit: Visit, PageQuery(fields): PageQuery<Fields>) -> Response {
     let act = fields.iter().find(|(name, _)| name == "act").and_then(|(_, word)| RunAct::from_word(word));
     let may_act = match act {
         Some(RunAct::Cancel) => visit.may_operate(),
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_list_has_one_address() {
-        let query = query_of(&fields(&[
+        let (query, _) = query_of(&fields(&[
             ("state", "failed"),
             ("state", "cancelled,waiting"),
             ("plan", "release"),
@@ -262,14 +263,15 @@ mod tests {
         ]));
         let address = "/runs?plan=release&state=failed%2Ccancelled%2Cwaiting&q=a%26b&sort=-duration&page=2";
         assert_eq!(address_of(&query), address);
-        assert_eq!(address_of(&query_of(&fields(&[("plan", ""), ("page", "x")]))), "/runs");
-        assert_eq!(address_of(&query_of(&fields(&[("checks", "all")]))), "/runs?trigger=all");
+        let (query, mistake) = query_of(&fields(&[("plan", ""), ("page", "x")]));
+        assert_eq!((address_of(&query), mistake.is_some()), ("/runs".to_owned(), true));
+        assert_eq!(address_of(&query_of(&fields(&[("checks", "all")])).0), "/runs?trigger=all");
     }
 
     #[test]
     fn a_column_turns_its_order_round() {
         let column = |pairs: &[(&str, &str)]| {
-            let found = column_of(["-started", "started"], &query_of(&fields(pairs)));
+            let found = column_of(["-started", "started"], &query_of(&fields(pairs)).0);
             (found.order, found.page)
         };
         assert_eq!(column(&[]), (Some("descending"), "/runs?sort=started".to_owned()));

@@ -2,16 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{
-    extract::{Path, Query},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Path, http::StatusCode, response::Response};
 use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
 use crate::{
     pages::home::SearchText,
+    query::PageQuery,
     respond::RefusalReason,
     visit::Visit,
     workspaces::{ServedWorkspace, folder_of},
@@ -98,7 +95,7 @@ struct FoundGroup {
 }
 
 /// The search over the pages of all workspaces.
-pub(crate) async fn search(visit: Visit, Query(query): Query<SearchText>) -> Response {
+pub(crate) async fn search(visit: Visit, PageQuery(query): PageQuery<SearchText>) -> Response {
     let workspaces = Arc::clone(&visit.site.workspaces);
     let read = move |_: &_| {
         let mut all = SearchOfAll { text: query.q.clone(), groups: Vec::new(), unread: Vec::new() };

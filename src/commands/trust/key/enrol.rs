@@ -8,6 +8,7 @@ use wf_app::{
     usage_error,
 };
 use wf_sign::ApproverKey;
+use wf_web::open_logins;
 
 /// Add a public key to the approvers, such as that of a browser
 #[derive(Args, Debug)]
@@ -39,7 +40,7 @@ pub struct KeyEnrolArgs {
 pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
     let (key, is_compared) = match &args.key {
         Some(words) if is_words(words) => {
-            let asked = find_asked(ui, words)?;
+            let asked = find_asked(ui, words, &open_logins(&ui.host))?;
             ui.message_line(&asked.origin(ui.host.now()));
             (asked.key, false)
         }
@@ -57,7 +58,7 @@ pub fn run(ui: &Ui, args: &KeyEnrolArgs) -> Result<CliExitCode, CommandError> {
 
 /// Lets the person choose among the keys to be enrolled, by the words on the browser.
 fn choose(ui: &Ui) -> Result<ApproverKey, CommandError> {
-    let asked = asked_keys(ui)?;
+    let asked = asked_keys(ui, &open_logins(&ui.host))?;
     if asked.is_empty() {
         let hint =
             "on its page \"Keys of this browser\", choose \"Ask to be enrolled\"; or pass its public key";

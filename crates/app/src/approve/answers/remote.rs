@@ -129,8 +129,7 @@ pub fn submit_answer(
         let is_irreversible = |risk: &ActionRisk| risk.level == RiskLevel::Irreversible;
         let risk = review.request.request.risk_of_approval();
         if answer.yes && risk.is_some_and(is_irreversible) && !is_by_passkey(caller, &token)? {
-            let message =
-                "what cannot be taken back is approved with a passkey, not with the key of a browser";
+            let message = "what cannot be taken back is approved with a passkey, not with any other key";
             let (step, form) = (request.step.map(str::to_owned), RequestAnswerForm::Approval);
             let action = UserAction::AnswerRequest { run: request.run.clone(), step, form };
             return Err(CommandError::new(CliExitCode::Approval, message)

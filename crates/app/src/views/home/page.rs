@@ -127,7 +127,7 @@ pub fn home_view(caller: &dyn Caller) -> Result<HomeView, CommandError> {
         .collect::<Result<_, _>>()?;
     let since = Moment::from_millis((now.millis() / PART_MS + 1 - DAY_PARTS) * PART_MS);
     let of_day = RunFilter { since: Some(since), ..RunFilter::default() };
-    view.day = day_strips(since, &reader.store().runs().list(MAX_DAY_RUNS, &of_day)?);
+    view.day = day_strips(since, &run_listings(reader, reader.store().runs().list(MAX_DAY_RUNS, &of_day)?)?);
     Ok(view)
 }
 
@@ -167,25 +167,27 @@ fn run_progress(reader: &StateReader, listing: &RunListing) -> Result<RunProgres
 }
 
 /// Returns a strip of the runs of people and jobs, and one of those of goals, as far as there are any.
-fn day_strips(since: Moment, rows: &[RunRow]) -> Vec<DayStrip> {
+fn day_strips(since: Moment, runs: &[RunListing]) -> Vec<DayStrip> {
     let strip = |label: &'static str, has_goal: bool| {
         let mut columns: Vec<(String, StripColumn)> =
             (0..DAY_PARTS).map(|part| (part_name(since, part), StripColumn::default())).collect();
         let (mut total, mut failed) = (0, 0);
-        for row in rows.iter().filter(|row| row.goal.is_some() == has_goal) {
-            let part = (row.created.millis() - since.millis()) / PART_MS;
+        for listing in runs.iter().filter(|listing| listing.row.goal.is_some() == has_goal) {
+            let part = (listing.row.created.millis() - since.millis()) / PART_MS;
             let Some((_, column)) = usize::try_from(part).ok().and_then(|part| columns.get_mut(part)) else {
                 continue;
             };
             total += 1;
-            match row.state {
-                RunState::Ended(RunOutcome::Succeeded) => column.succeeded += 1,
-                RunState::Ended(RunOutcome::Failed) => {
+            match listing.life() {
+                RunLifecycle::Ended(RunOutcome::Succeeded) => column.succeeded += 1,
+                RunLifecycle::Ended(RunOutcome::Failed) => {
                     column.failed += 1;
                     failed += 1;
                 }
-                RunState::Ended(_) => column.cancelled += 1,
-                RunState::Running => column.running += 1,
+                RunLifecycle::Ended(_) => column.cancelled += 1,
+                RunLifecycle::Running => column.running += 1,
+                RunLifecycle::Waiting => column.waiting += 1,
+                RunLifecycle::Interrupted => column.interrupted += 1,
             }
         }
         Some(DayStrip {
@@ -193,7 +195,7 @@ fn day_strips(since: Moment, rows: &[RunRow]) -> Vec<DayStrip> {
             svg: day_strip(label, &columns)?,
             total,
             failed,
-            is_cut: rows.len() == MAX_DAY_RUNS,
+            is_cut: runs.len() == MAX_DAY_RUNS,
         })
     };
     [strip("Runs of people and jobs", false), strip("Runs of goals", true)].into_iter().flatten().collect()

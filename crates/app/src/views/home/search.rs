@@ -10,8 +10,10 @@ use crate::{
         skill_listings, state_reader,
     },
 };
+use wf_base::{time::Moment, units::moment};
 use wf_core::memory::{NoteQuery, NoteScope, rank};
 use wf_report::record::RunListing;
+use wf_store::RunRow;
 
 /// The most hits of each kind.
 const MAX_HITS: usize = 10;
@@ -45,6 +47,16 @@ pub struct SearchHit {
     pub detail: String,
     /// The word for its state, if it has one.
     pub state: Option<String>,
+    /// The beginning of its id, and its time: they are among the words if another hit has the same title.
+    #[serde(skip)]
+    pub mark: Option<HitMark>,
+}
+
+/// The marks by which people tell two things of the same title.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HitMark {
+    id: String,
+    at: Moment,
 }
 
 /// Searches a workspace; nothing is found for an empty text.
@@ -90,6 +102,14 @@ impl SearchGroup {
     fn of_found(name: &'static str, mut hits: Vec<SearchHit>) -> Self {
         let is_cut = hits.len() > MAX_HITS;
         hits.truncate(MAX_HITS);
+        let titles: Vec<String> = hits.iter().map(|hit| hit.title.clone()).collect();
+        for hit in &mut hits {
+            let is_alone = titles.iter().filter(|title| **title == hit.title).count() == 1;
+            if let Some(HitMark { id, at }) = hit.mark.as_ref().filter(|_| !is_alone) {
+                let mark = format!("{id} · {} UTC", moment(*at));
+                hit.detail = if hit.detail.is_empty() { mark } else { format!("{} · {mark}", hit.detail) };
+            }
+        }
         Self { name, hits, is_cut }
     }
 }
@@ -100,6 +120,7 @@ fn request_hits(reader: &StateReader) -> Result<Vec<SearchHit>, CommandError> {
         page: format!("/inbox/{}/{}", request.run, request.number),
         detail: format!("{} {}", request.plan, request.name),
         state: Some("waiting".to_owned()),
+        mark: Some(HitMark { id: request.run.short().to_owned(), at: request.ask.since }),
     };
     Ok(open_requests(reader)?.into_iter().map(hit).collect())
 }
@@ -109,10 +130,20 @@ fn run_hits(reader: &StateReader, text: &str) -> Result<Vec<SearchHit>, CommandE
     let hit = |listing: &RunListing| SearchHit {
         title: format!("{} {}", listing.row.plan, listing.row.id.short()),
         page: format!("/runs/{}", listing.row.id),
-        detail: listing.row.reason.lines().next().unwrap_or_default().to_owned(),
+        detail: run_words(&listing.row),
         state: Some(listing.life().as_str().to_owned()),
+        mark: None,
     };
     Ok(found.iter().map(hit).collect())
+}
+
+/// Returns the words that tell a run from others of its plan: its reason, and when it began.
+fn run_words(row: &RunRow) -> String {
+    let began = format!("began {} UTC", moment(row.created));
+    match row.reason.lines().next() {
+        Some(reason) => format!("{reason} · {began}"),
+        None => began,
+    }
 }
 
 fn plan_hits(caller: &dyn Caller) -> Vec<SearchHit> {
@@ -124,6 +155,7 @@ fn plan_hits(caller: &dyn Caller) -> Vec<SearchHit> {
             page: plan_page(&spec.path),
             detail: format!("{id} {}", spec.path),
             state: (spec.error_count > 0).then(|| "broken".to_owned()),
+            mark: None,
         }
     };
     plans.map(hit).collect()
@@ -139,6 +171,7 @@ fn goal_hits(caller: &dyn Caller) -> Result<Vec<SearchHit>, CommandError> {
             page: format!("/goals/{}", goal.id),
             detail: format!("{} {}", goal.id, listing.file.path),
             state: health.map(|(_, health, _)| health.as_str().to_owned()),
+            mark: None,
         })
     });
     Ok(goals.collect())
@@ -150,6 +183,7 @@ fn skill_hits(caller: &dyn Caller) -> Result<Vec<SearchHit>, CommandError> {
         title: skill.name,
         detail: skill.description.unwrap_or(skill.path),
         state: None,
+        mark: None,
     };
     Ok(skill_listings(caller)?.into_iter().map(hit).collect())
 }
@@ -162,16 +196,35 @@ fn note_hits(caller: &dyn Caller, reader: &StateReader, text: &str) -> Result<Ve
         page: format!("/memory/{}", found.note.id),
         detail: found.note.tags.iter().cloned().collect::<Vec<_>>().join(" "),
         state: None,
+        mark: Some(HitMark { id: found.note.id.short(), at: found.note.created }),
     });
     Ok(hits.collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_HITS, SearchGroup, SearchHit};
+    use super::{HitMark, MAX_HITS, SearchGroup, SearchHit};
+    use wf_base::time::Moment;
 
     fn hit(title: &str, detail: &str) -> SearchHit {
-        SearchHit { title: title.into(), page: String::new(), detail: detail.into(), state: None }
+        SearchHit { title: title.into(), page: String::new(), detail: detail.into(), state: None, mark: None }
+    }
+
+    #[test]
+    fn hits_of_equal_titles_are_told_apart_by_their_ids_and_times() {
+        let at = Moment::parse("2026-11-23T09:30:00Z").unwrap();
+        let marked = |title: &str, detail: &str, id: &str| SearchHit {
+            mark: Some(HitMark { id: id.into(), at }),
+            ..hit(title, detail)
+        };
+        let hits = vec![
+            marked("Send it?", "mail ask", "1a"),
+            marked("Send it?", "", "2b"),
+            marked("Sent", "x", "3c"),
+        ];
+        let details: Vec<String> =
+            SearchGroup::new("Requests", "sen", hits).hits.into_iter().map(|hit| hit.detail).collect();
+        assert_eq!(details, ["mail ask · 1a · 2026-11-23 09:30:00 UTC", "2b · 2026-11-23 09:30:00 UTC", "x"]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use files::{FileRow, RunFileList};
 pub use graph::RunGraph;
 pub(super) use graph::{critical_steps, times_of};
 pub use steps::{RunSteps, UnbegunStep};
-pub use task::{TaskView, task_view};
+pub use task::{TaskItem, TaskView, task_view};
 pub use timeline::TimelineView;
 pub use view::{RunSelection, RunTab, RunView, run_view};
 pub use watch::{RunWatcher, WatchQuery, WatchedRequest, WatchedRun, WatchedStep};

@@ -7,8 +7,8 @@ use crate::{
     views::log::{LogTailView, log_tail},
 };
 use wf_base::name::RunId;
-use wf_core::machine::{Attempt, ChildId, TaskId};
-use wf_report::record::{GapTrajectory, NestedRunRecord, RunRecord};
+use wf_core::machine::{Attempt, ChildId, Standing, StepState, TaskId};
+use wf_report::record::{GapTrajectory, NestedRunRecord, RunRecord, row_display_name};
 
 /// A task of a run: all that was done for it.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,26 @@ pub struct TaskView {
     pub logs: Vec<LogTailView>,
     /// The runs nested in it, as `wf runs --json` has them.
     pub nested: Vec<Value>,
+    /// Its first items, if it is a repeated step: those that failed before all others.
+    pub items: Vec<TaskItem>,
+    /// True if it has more.
+    pub has_more_items: bool,
 }
+
+/// An item of a repeated step.
+#[derive(Debug, Serialize)]
+pub struct TaskItem {
+    /// Its name for people: `probe[windows]`.
+    pub name: String,
+    /// The same in an address: `probe[2]`.
+    pub address: String,
+    pub state: &'static str,
+    pub standing: Standing,
+    pub reason: String,
+}
+
+/// The most items of a step that its page leads to.
+const MAX_ITEMS: usize = 100;
 
 /// Returns a task of a run, by its step and the number of its item: `probe[2]`; `None` if there is none.
 pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option<TaskView>, CommandError> {
@@ -54,7 +73,30 @@ pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option
     record.nested.retain(own);
     let nested = nested_rows(&record);
     record.nested.clear();
-    Ok(Some(TaskView { record: record.document(), name, address: place.to_string(), logs, nested }))
+    let mut items = if place.item.is_some() { Vec::new() } else { items_of(reader, &record, &place)? };
+    let has_more_items = items.len() > MAX_ITEMS;
+    items.truncate(MAX_ITEMS);
+    let (record, address) = (record.document(), place.to_string());
+    Ok(Some(TaskView { record, name, address, logs, nested, items, has_more_items }))
+}
+
+/// Returns the first items of a step, and one more than are shown if there are so many.
+fn items_of(reader: &StateReader, record: &RunRecord, place: &TaskId) -> Result<Vec<TaskItem>, CommandError> {
+    let (table, run) = (reader.store().steps(), &record.run.id);
+    let mut rows = table.items(run, &place.step, Some(StepState::Failed), MAX_ITEMS + 1)?;
+    let others = table.items(run, &place.step, None, MAX_ITEMS + 1)?;
+    rows.extend(others.into_iter().filter(|row| row.state != StepState::Failed));
+    let items = rows.into_iter().map(|row| {
+        let address = TaskId { step: row.step.clone(), item: row.item }.to_string();
+        TaskItem {
+            name: row_display_name(&row),
+            address,
+            state: record.life.shown_state(row.state).as_str(),
+            standing: row.standing,
+            reason: row.reason,
+        }
+    });
+    Ok(items.collect())
 }
 
 /// Returns the rows of the runs nested in a run.

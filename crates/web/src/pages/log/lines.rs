@@ -3,14 +3,14 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::{StatusCode, header::LOCATION},
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{caller::PageCaller, respond, site::Site, visit::Visit};
+use crate::{caller::PageCaller, query::PageQuery, respond, site::Site, visit::Visit};
 use wf_app::{
     CommandError,
     views::{LineTimes, LogHits, LogPattern, OutputQuery, log_output, output_view},
@@ -39,7 +39,7 @@ pub(crate) struct LinesQuery {
 pub(crate) async fn lines(
     State(site): State<Site>,
     Path((run, task)): Path<(String, String)>,
-    Query(query): Query<LinesQuery>,
+    PageQuery(query): PageQuery<LinesQuery>,
 ) -> Response {
     let read = site.read(move |caller| {
         let Some(output) = log_output(caller, &run, &task, query.attempt)? else {
@@ -69,7 +69,7 @@ pub(crate) struct LogSearchQuery {
 pub(crate) async fn search(
     State(site): State<Site>,
     Path((run, task)): Path<(String, String)>,
-    Query(query): Query<LogSearchQuery>,
+    PageQuery(query): PageQuery<LogSearchQuery>,
 ) -> Response {
     let LogSearchQuery { attempt, q, regex, after, count } = query;
     let search = move |caller: &PageCaller, pattern: &LogPattern| {
@@ -163,7 +163,7 @@ async fn jump_to_error(visit: &Visit, run: String, task: String, attempt: u32) -
 pub(crate) async fn output(
     visit: Visit,
     Path((run, task)): Path<(String, String)>,
-    Query(query): Query<OutputPageQuery>,
+    PageQuery(query): PageQuery<OutputPageQuery>,
 ) -> Response {
     let OutputPageQuery { attempt, from, q, regex, after, times, jump } = query;
     if jump == "error" {

@@ -1,13 +1,13 @@
 //! The output of a run by line, of all its steps or of one, for the script of its page.
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, State},
     response::Response,
 };
 use serde::Deserialize;
 
 use super::lines::{DEFAULT_COUNT, DEFAULT_HITS, answer_search, document};
-use crate::{caller::PageCaller, site::Site};
+use crate::{caller::PageCaller, query::PageQuery, site::Site};
 use wf_app::views::{LogPattern, RunOutputQuery, run_output_lines, search_run_output};
 
 /// Some lines of the output of a run, as the address has them.
@@ -25,7 +25,7 @@ pub(crate) struct RunLinesQuery {
 pub(crate) async fn run_lines(
     State(site): State<Site>,
     Path(run): Path<String>,
-    Query(query): Query<RunLinesQuery>,
+    PageQuery(query): PageQuery<RunLinesQuery>,
 ) -> Response {
     let read = site.read(move |caller| {
         let RunLinesQuery { step, from, count } = query;
@@ -56,7 +56,7 @@ pub(crate) struct RunSearchQuery {
 pub(crate) async fn run_search(
     State(site): State<Site>,
     Path(run): Path<String>,
-    Query(query): Query<RunSearchQuery>,
+    PageQuery(query): PageQuery<RunSearchQuery>,
 ) -> Response {
     let RunSearchQuery { step, q, regex, after, count } = query;
     let search = move |caller: &PageCaller, pattern: &LogPattern| {

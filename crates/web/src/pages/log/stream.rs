@@ -6,7 +6,7 @@ use futures_util::stream;
 use std::{convert::Infallible, time::Duration};
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::{HeaderMap, header::CONTENT_TYPE},
     response::{
         IntoResponse, Response, Sse,
@@ -19,6 +19,7 @@ use crate::{
     changes::{KEEP_ALIVE, LogWatch},
     guard,
     limits::{StreamPlace, no_stream},
+    query::PageQuery,
     respond,
     site::Site,
 };
@@ -43,7 +44,7 @@ pub(crate) struct LogQuery {
 pub(crate) async fn stream(
     State(site): State<Site>,
     Path((run, task)): Path<(String, String)>,
-    Query(query): Query<LogQuery>,
+    PageQuery(query): PageQuery<LogQuery>,
     headers: HeaderMap,
 ) -> Response {
     let last_id = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
@@ -71,7 +72,7 @@ pub(crate) async fn stream(
 pub(crate) async fn whole(
     State(site): State<Site>,
     Path((run, task)): Path<(String, String)>,
-    Query(LogQuery { attempt, .. }): Query<LogQuery>,
+    PageQuery(LogQuery { attempt, .. }): PageQuery<LogQuery>,
 ) -> Response {
     let opened = site.read(move |caller| log_feed(caller, &run, &task, attempt, LogStart::Offset(0)));
     match opened.await {

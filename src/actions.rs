@@ -34,6 +34,7 @@ fn run_words(action: &Act) -> Option<String> {
         Act::RetryFrom { run, step } => format!("retry {} --from {step}", run.short()),
         Act::ShowThatRun => "show".into(),
         Act::ShowRun(run) => format!("show {}", run.short()),
+        Act::ShowLogs { run, step } => format!("logs {} {}", run.short(), shell_word(step)),
         Act::ShowCalls(run) => format!("logs {} --calls", run.short()),
         Act::ReplayRun(run) => format!("replay {}", run.short()),
         Act::UndoRun(run) => format!("undo {}", run.short()),

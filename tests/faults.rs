@@ -288,3 +288,25 @@ fn a_state_that_is_removed_or_replaced_ends_the_run_and_nothing_is_said_to_be_do
         did.says("was removed or replaced").says("nothing of this was recorded");
     }
 }
+
+#[test]
+fn a_workspace_that_is_moved_away_gets_no_new_state_and_its_run_ends_with_an_error() {
+    let sandbox = Sandbox::new();
+    sandbox.file("lab/wf.yaml", "");
+    sandbox.file(
+        "lab/plan.md",
+        "---\nkind: plan\nid: moved\nsteps:\n  - id: one\n    run: \"touch begun; until test -e go; do sleep 0.05; done; echo x > kept\"\n    \
+         artifacts: [kept]\n  - {id: two, run: echo two, depends_on: [one]}\n---\n",
+    );
+    let mut command = sandbox.command(&["run", "plan.md"]);
+    let engine = command.current_dir(sandbox.at("lab")).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    until("the step runs", || sandbox.at("lab/begun").exists());
+    fs::rename(sandbox.at("lab"), sandbox.at("moved")).unwrap();
+    sandbox.file("moved/go", "");
+    let output = engine.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert_eq!(said.matches("error:").count(), 1, "{said}");
+    assert!(said.contains("removed or replaced while in use"), "{said}");
+    assert!(!sandbox.at("lab").exists(), "{said}");
+}

@@ -134,6 +134,114 @@ fn a_daemon_resumes_a_wait_whose_engine_was_killed() {
     assert_eq!(sandbox.read("published").lines().count(), 1);
 }
 
+/// A run whose process was killed while a step asked and others worked, one of them in a nested run.
+fn killed() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let work = "until test -e go; do sleep 0.05; done";
+    sandbox.file(
+        "inner.md",
+        format!("---\nkind: plan\nid: inner\nsteps:\n  - {{id: slow, run: 'touch nests; {work}'}}\n---\n"),
+    );
+    sandbox.file(
+        "plan.md",
+        format!(
+            "---\nkind: plan\nid: outer\npolicy: {{max_parallel: 4}}\nsteps:\n  - {{id: agree, approve: {{message: 'Go?'}}}}\n  - {{id: nest, uses: inner.md}}\n  \
+             - {{id: work, run: 'touch works; {work}'}}\n  \
+             - {{id: pay, for_each: [500, 600], max_parallel: 1, run: 'touch \"pays$WF_ITEM\"; {work}'}}\n---\n"
+        ),
+    );
+    let mut engine = sandbox.start(&["run", "plan.md", "--wait"]);
+    until("the steps run", || ["nests", "works", "pays500"].iter().all(|file| sandbox.at(file).exists()));
+    until("it asks", || sandbox.wf(&["inbox"]).all().contains("Go?"));
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    sandbox
+}
+
+fn json(sandbox: &Sandbox, args: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&sandbox.wf(args).exits(0).out).unwrap()
+}
+
+#[test]
+fn a_killed_run_that_left_work_undone_is_interrupted_and_its_request_stays() {
+    let sandbox = killed();
+    let listed = json(&sandbox, &["runs", "--all", "--json"]);
+    for run in listed["runs"].as_array().unwrap() {
+        assert_eq!(
+            (&run["life"], &run["took_ms"]),
+            (&"interrupted".into(), &serde_json::Value::Null),
+            "{run}"
+        );
+    }
+    assert!(sandbox.wf(&["runs", "--state-is", "waiting"]).all().contains("no matching runs"));
+    let shown = sandbox.wf(&["show", "--last"]).exits(0).all();
+    for line in
+        ["interrupted            nest", "interrupted              slow", "interrupted            work"]
+    {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    for line in ["pay · 0 of 2", "interrupted              pay[600]", "waiting            agree", "wf resume"]
+    {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    for word in [" running ", " queued "] {
+        assert!(!shown.contains(word), "{word}: {shown}");
+    }
+    let pages = Pages::open(&sandbox);
+    let run = last_run(&sandbox);
+    for tab in ["timeline", "graph", "steps"] {
+        let page = pages.ask(&format!("/runs/{run}?tab={tab}"));
+        assert!(page.contains("interrupted") && !page.contains("data-state=\"running\""), "{tab}: {page}");
+    }
+    assert!(!pages.ask(&format!("/runs/{run}")).contains("worked on for"), "nobody knows for how long");
+    sandbox.wf(&["inbox"]).exits(0).says("Go?");
+    sandbox.file("go", "");
+    sandbox.wf(&["approve", "--last", "--yes", "--no-resume"]).exits(0);
+    sandbox.wf(&["resume", "--last"]).exits(0).says("succeeded");
+}
+
+#[test]
+fn a_daemon_resumes_an_interrupted_run_and_the_time_without_a_process_is_no_work() {
+    let sandbox = killed();
+    let nested = json(&sandbox, &["runs", "--all", "--json"])["runs"][0]["id"].as_str().unwrap().to_owned();
+    let refused = sandbox.wf(&["cancel", &nested]).exits(2).says("is nested in another run: nest#1");
+    refused.says(&format!("cancel that one: wf cancel {}", &last_run(&sandbox)[..8]));
+    std::thread::sleep(Duration::from_secs(4));
+    sandbox.file("go", "");
+    sandbox.wf(&["approve", "--last", "--yes", "--no-resume"]).exits(0);
+    assert!(sandbox.command(&["daemon", "--once"]).status().unwrap().success());
+    sandbox.until_runs_end();
+    let run = &json(&sandbox, &["show", "--last", "--json"])["run"];
+    assert_eq!(run["state"], "succeeded");
+    assert!(run["idle_ms"].as_u64().unwrap() >= 4_000, "{run}");
+    let logs = sandbox.wf(&["show", "--last"]).exits(0).all();
+    assert!(logs.contains("pay[500]") && logs.contains("pay[600]"), "{logs}");
+}
+
+#[test]
+fn a_daemon_resumes_an_interrupted_run_that_asks_for_nothing() {
+    let sandbox = Sandbox::new();
+    let work = "until test -e go; do sleep 0.05; done";
+    sandbox.file(
+        "inner.md",
+        format!("---\nkind: plan\nid: inner\nsteps:\n  - {{id: slow, run: 'touch nests; {work}'}}\n---\n"),
+    );
+    for (manual, end) in [("resume: manual\n", "interrupted"), ("", "succeeded")] {
+        let nests = "steps:\n  - {id: nest, uses: inner.md}\n---\n";
+        sandbox.file("plan.md", format!("---\nkind: plan\nid: outer\n{manual}{nests}"));
+        let mut engine = sandbox.start(&["run", "plan.md"]);
+        until("it runs", || sandbox.at("nests").exists());
+        engine.kill().unwrap();
+        engine.wait().unwrap();
+        sandbox.file("go", "");
+        assert!(sandbox.command(&["daemon", "--once"]).status().unwrap().success());
+        let life = || json(&sandbox, &["runs", "--json"])["runs"][0]["life"].clone();
+        until("it has gone on", || life() == end);
+        std::fs::remove_file(sandbox.at("go")).unwrap();
+        std::fs::remove_file(sandbox.at("nests")).unwrap();
+    }
+}
+
 #[test]
 fn many_that_try_at_once_resume_a_run_once() {
     let (sandbox, _) = waiting("");

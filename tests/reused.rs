@@ -158,3 +158,27 @@ fn a_cached_result_is_not_mixed_with_another_one() {
     sandbox.file("dist/.tool/state", "");
     sandbox.wf(&["run", "-v", "plan.md"]).exits(0).says("cached");
 }
+
+#[test]
+fn a_result_whose_artifacts_retention_removed_is_made_again_and_a_reused_one_names_its_run() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "plan.md",
+        format!("---\nkind: plan\nid: p\nsteps:\n{ITEMS}  - {{id: ship, depends_on: [build], run: test -e ships}}\n---\n"),
+    );
+    sandbox.file("up", "");
+    sandbox.wf(&["run", "-q", "plan.md"]).exits(1);
+    let first = json(&sandbox, &["show", "--last", "--json"])["run"]["id"].as_str().unwrap().to_owned();
+    sandbox.wf(&["retry", "--last"]).exits(1).says("reused");
+    let logs = sandbox.wf(&["logs", "--last", "build"]).exits(2);
+    logs.says(&format!("`build` of run "))
+        .says(&format!("was reused from run {}", &first[..8]))
+        .says("wf logs ");
+    sandbox.file("wf.yaml", "retention: {max_artifact_bytes: 1B}\n");
+    // The end of a run prunes.
+    sandbox.file("small.md", "---\nkind: plan\nid: small\nsteps:\n  - {id: a, run: \"true\"}\n---\n");
+    sandbox.wf(&["run", "-q", "small.md"]).exits(0);
+    sandbox.file("ships", "");
+    let said = sandbox.wf(&["retry", &first, "-v"]).exits(0).all();
+    assert!(said.contains("was removed by `retention`"), "{said}");
+}

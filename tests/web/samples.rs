@@ -379,6 +379,7 @@ fn run_view(run: &RunId) -> RunView {
         record: Value::Null,
         title: None,
         now: at(),
+        has_process: true,
         worked_ms: None,
         tab: "graph",
         tabs: vec!["graph"],
@@ -387,18 +388,7 @@ fn run_view(run: &RunId) -> RunView {
         undo: None,
         has_earlier: false,
         is_drawn: true,
-        timeline: Some(TimelineView {
-            picture: None,
-            others: None,
-            range: None,
-            outside: 0,
-            closer: None,
-            first_half: None,
-            last_half: None,
-            wider: None,
-            earlier: None,
-            later: None,
-        }),
+        timeline: Some(timeline()),
         graph: Some(graph),
         steps: Some(run_steps()),
         output: Some(run_output()),
@@ -415,9 +405,25 @@ fn run_view(run: &RunId) -> RunView {
     }
 }
 
+fn timeline() -> TimelineView {
+    TimelineView {
+        picture: None,
+        others: None,
+        range: None,
+        outside: 0,
+        closer: None,
+        first_half: None,
+        last_half: None,
+        wider: None,
+        earlier: None,
+        later: None,
+    }
+}
+
 fn run_output() -> RunOutputView {
     let line = LogLine { n: 1, parts: vec![LinePart { text: text(), style: text() }], omitted: 0, at: None };
-    let line = RunLogLine { line, task: text(), address: text(), attempt: 1, own: 1, hue: 0 };
+    let run = RunId::from_stored(text());
+    let line = RunLogLine { line, task: text(), run, address: text(), attempt: 1, own: 1, hue: 0 };
     RunOutputView {
         step: text(),
         steps: vec![text()],

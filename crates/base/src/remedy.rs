@@ -45,6 +45,11 @@ pub enum UserAction {
     /// Shows the run that this is about.
     ShowThatRun,
     ShowCalls(RunId),
+    /// Shows the output of a step of a run.
+    ShowLogs {
+        run: RunId,
+        step: String,
+    },
     ReplayRun(RunId),
     UndoRun(RunId),
     AttestRun(RunId),

@@ -19,7 +19,7 @@ pub fn state_style(state: StepState) -> Style {
     match state {
         StepState::Succeeded => GOOD,
         StepState::Failed => BAD,
-        StepState::Cancelled => WARN,
+        StepState::Cancelled | StepState::Interrupted => WARN,
         StepState::Skipped | StepState::Pending => DIM,
         _ => Style::new(),
     }

@@ -71,7 +71,7 @@ pub use files::{
     blobs::BlobStore,
     call_bodies::CallBodyStore,
     compared_file::ComparedFile,
-    folder::{FileTypeError, RunRetention, StateFolder, StoreDurability, open_regular, own_file},
+    folder::{FileTypeError, RunRetention, StateFolder, StoreDurability, create_in, open_regular, own_file},
     planning::{PlanningLog, PlanningStore},
     reserve::SpaceReserve,
 };
@@ -120,6 +120,7 @@ pub use tables::{
     undo::UNDO_OF,
 };
 pub use views::{
+    idle::IdleInterval,
     leases::LeaseTable,
     reader_pool::{ReaderPool, ViewReader},
     runs::{FindError, RunTable},
@@ -130,5 +131,6 @@ pub use views::{
     },
     view::{
         ArtifactRow, AttemptRow, CheckRow, PlanOutcomeCount, RunFilter, RunOwner, RunRow, RunState, StepRow,
+        WorkEnd,
     },
 };

@@ -52,7 +52,7 @@ fn plan_trend() -> PlanTrend {
         id: RunId::from_bytes([1; 16]),
         created: at(),
         life: "failed",
-        duration_ms: 1,
+        duration_ms: Some(1),
         cost_micro_usd: None,
     };
     PlanTrend {

@@ -39,20 +39,20 @@ pub struct ApiRun {
     pub plan: String,
     /// The path of its plan, relative to the workspace.
     pub path: String,
-    /// `running`: a process works on it; `waiting`: for people; `interrupted`: no process works on it; or how it ended:
+    /// `running`: a process works on it; `waiting`: for people alone; `interrupted`: its process died at work; or how it ended:
     /// `succeeded`, `failed`, `cancelled`, `abandoned`.
     pub state: String,
     /// The standing of its result, how far it was confirmed: `verified`, `plausible`, `reported`, `refuted` and others.
     pub standing: String,
-    /// Its resolved parameters.
+    /// Its resolved parameters. In a list, long ones are cut, and say so.
     pub params: JsonObject,
-    /// The values that its plan declares as outputs.
+    /// The values that its plan declares as outputs; in a list as its parameters.
     pub outputs: JsonObject,
     /// The time at which it was recorded.
     pub created: Moment,
     pub ended: Option<Moment>,
-    /// The time that it has taken so far, without that in which no process worked on it.
-    pub duration_ms: u64,
+    /// The time in which a process had it, so far; absent: its process died at work, and nobody knows when.
+    pub duration_ms: Option<u64>,
     /// The reason for its outcome; empty for success.
     pub reason: String,
     /// The first step that failed.
@@ -176,12 +176,12 @@ pub struct ApiRunId {
 impl ApiRun {
     /// Describes a run.
     pub(super) fn of(listing: RunListing) -> Self {
-        let (state, duration) = (listing.life(), listing.took().unwrap_or_default());
+        let (state, duration) = (listing.life(), listing.took());
         let RunListing { row, progress, .. } = listing;
         Self {
             state: state.as_str().to_owned(),
             standing: row.standing.as_str().to_owned(),
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: duration.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
             failed_step: row.failed_step.map(|step| step.to_string()),
             parent: row.parent.map(|(run, attempt)| ApiParent { run, attempt }),
             session: row.session.map(|session| session.to_string()),
@@ -255,6 +255,7 @@ impl ReadRuns {
         add_progress(&reader, &mut runs, caller.host().now())?;
         for listing in &mut runs {
             names::name_parent(reader.store(), &mut listing.row)?;
+            listing.cut();
         }
         Ok(Self { runs, has_more })
     }

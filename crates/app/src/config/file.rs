@@ -7,6 +7,7 @@ use super::{
     SuggestionsSection,
 };
 use wf_base::{
+    diag::{Code, Diagnostic},
     keywords,
     name::{GateId, Name},
     source::Spanned,
@@ -14,7 +15,8 @@ use wf_base::{
 use wf_lang::{
     ast::{PolicySpec, ReplanSpec, RetrySpec},
     decode::{
-        ByteSize, DecodeSpec, DurationText, OrderedEntries, ReadablePath, SpecDecoder, one_of, record, words,
+        ByteSize, DecodeSpec, DurationText, MappingFields, OrderedEntries, ReadablePath, SpecDecoder, one_of,
+        record, words,
     },
     yaml::{YamlNode, YamlValue},
 };
@@ -78,11 +80,29 @@ record! {
     pub struct RetentionSection as "the retention" {
         /// The age of a finished run at its deletion.
         optional max_age: DurationText,
-        /// The number of finished runs to keep.
-        optional max_runs: u32,
+        /// The number of finished runs to keep, from 1.
+        optional max_runs: Spanned<u32>,
         /// The size of stored artifacts and cached results beyond which those of the oldest finished runs are deleted, for
         /// example `10GiB`; the runs stay.
         optional max_artifact_bytes: ByteSize,
+    }
+    finish check_retention;
+}
+
+fn check_retention(
+    section: &mut RetentionSection,
+    _fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    if let Some(most) = section.max_runs.as_ref().filter(|most| most.value == 0) {
+        let mistake = Diagnostic::new(
+            Code::ValueWrong,
+            most.span,
+            "with 0 no run would be kept, not even the last one",
+        );
+        decoder.emit(
+            mistake.with_help("keep at least 1; to delete all that ended some time ago, write `max_age`"),
+        );
     }
 }
 

@@ -106,6 +106,12 @@ mod tests {
     }
 
     #[test]
+    fn to_keep_no_run_is_refused() {
+        check("retention: {max_runs: 0}\n", &["0 spec/wrong-value"]);
+        assert_eq!(check("retention: {max_runs: 1}\n", &[]).retention.max_runs, Some(1));
+    }
+
+    #[test]
     fn what_a_run_begins_in_is_strict_where_nobody_says() {
         for (text, calm, strict) in [
             ("", false, true),

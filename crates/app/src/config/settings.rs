@@ -184,7 +184,7 @@ impl From<ConfigFile> for WorkspaceConfig {
             logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },
             retention: file.retention.map_or(plain.retention, |limits| RetentionLimits {
                 max_age: limits.max_age.lower(),
-                max_runs: limits.max_runs,
+                max_runs: limits.max_runs.lower(),
                 max_artifact_bytes: limits.max_artifact_bytes.lower(),
                 is_written: true,
             }),

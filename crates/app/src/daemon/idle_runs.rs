@@ -1,4 +1,4 @@
-//! The runs nobody works on: they are resumed once their requests are answered or over.
+//! The runs nobody works on: they are resumed once their requests are answered or over, or if their process died at work.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use wf_base::time::Moment;
 /// The interval of looks at runs nobody works on.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Resumes runs nobody works on, once their requests are answered or over; returns the time at which that of the
+/// Resumes runs nobody works on, once their requests are answered or over, or if their process died at work; returns the time at which that of the
 /// next one is over.
 pub(super) fn resume_due_runs(daemon: &mut Daemon<'_>, now: Moment) -> Option<Moment> {
     // If that cannot be read, it is read the next time.

@@ -165,9 +165,19 @@ impl LogSelection {
             Some(task) => {
                 let place = task_name(self.reader(), &self.run, &task.task_id);
                 let place = place.unwrap_or_else(|_| task.task_id.to_string());
+                // Of a step that was reused as a whole, no item has a record here.
+                let whole = TaskId::of_step(&task.task_id.step);
+                let known = [&task.task_id, &whole].into_iter();
+                let mut known =
+                    known.filter_map(|id| self.reader().steps().find(&self.run, id).ok().flatten());
+                if let Some(from) = known.find_map(|row| row.reused_from) {
+                    let message = format!("`{place}` of run {run} was reused from run {}", from.short());
+                    return CommandError::new(CliExitCode::Usage, message)
+                        .remedy("for its output: ", UserAction::ShowLogs { run: from, step: place });
+                }
                 let message = match task.attempt {
                     Some(number) => format!("`{place}` of run {run} has no attempt {number}"),
-                    None => format!("`{place}` of run {run} has no output: it did not start, or was reused"),
+                    None => format!("`{place}` of run {run} has no output: it did not start"),
                 };
                 CommandError::new(CliExitCode::Usage, message)
                     .remedy("for its state: ", UserAction::ShowRun(self.run.clone()))

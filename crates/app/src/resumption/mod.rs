@@ -1,4 +1,4 @@
-//! The resume of runs nobody works on, once their requests are answered or over.
+//! The resume of runs nobody works on: those whose requests are answered or over, and those whose process died at work.
 //!
 //! A run that only waits for people has no process. [`RunWait`] finds out, from its log and the signed answers, if it can go
 //! on; [`find_due_runs`] does so for all runs, for the daemon; [`resume_in_background`] starts what `wf resume` does in a

@@ -8,6 +8,7 @@ use crate::{
 use wf_base::{name::RunId, time::Moment};
 use wf_core::machine::{Effect, Machine};
 use wf_model::ResumeMode;
+use wf_report::record::RunLifecycle;
 use wf_store::{RunState, StoreReader};
 
 /// The longest wait for a process that is about to leave a run, and the pause between two looks.
@@ -17,7 +18,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The state of a run that has not ended, as it matters for its resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunWait {
-    /// True if something that it waits for is answered or over.
+    /// True if something that it waits for is answered or over, or its process died at work.
     pub is_due: bool,
     /// The time at which the next of the others is over.
     pub next: Option<Moment>,
@@ -26,14 +27,15 @@ pub struct RunWait {
 }
 
 impl RunWait {
-    /// Reads what an outermost run, and those nested in it, wait for.
+    /// Reads what an outermost run, and those nested in it, wait for. One whose process died at work waits for nothing else.
     pub fn of(
         reader: &StoreReader,
         rules: &SigningRules,
         run: &RunId,
         now: Moment,
     ) -> Result<Self, CommandError> {
-        let mut wait = Self::default();
+        let life = RunLifecycle::of(&reader.runs().get(run)?, reader.leases().owner(run)?);
+        let mut wait = Self { is_due: life == RunLifecycle::Interrupted, ..Self::default() };
         for approval_request in
             approval_requests(reader, run)?.into_iter().filter(|request| request.outcome.is_none())
         {

@@ -150,12 +150,21 @@ pub enum CancelledRun {
 }
 
 impl CancelledRun {
-    /// Finds the outermost run of the one whose id begins with a prefix, or of the latest one.
+    /// Finds the run whose id begins with a prefix, or the latest one. One nested in another ends with that alone, so it is
+    /// refused.
     pub fn find(workspace: &Workspace, prefix: Option<&str>) -> Result<Self, CommandError> {
         let state = StateReader::from_log(workspace)?;
         let reader = state.store();
-        let run = outermost_run(reader, &state.find_run(prefix)?)?;
-        if let RunState::Ended(outcome) = reader.runs().get(&run)?.state {
+        let run = state.find_run(prefix)?;
+        let row = reader.runs().get(&run)?;
+        if let Some((above, attempt)) = &row.parent {
+            let attempt = attempt_name_from_text(reader, above, attempt)?;
+            let message = format!("run {} is nested in another run: {attempt}", run.short());
+            let top = outermost_run(reader, &run)?;
+            let error = CommandError::new(CliExitCode::Usage, message);
+            return Err(error.remedy("cancel that one: ", UserAction::CancelRun(top)));
+        }
+        if let RunState::Ended(outcome) = row.state {
             let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
             return Err(CommandError::new(CliExitCode::Usage, message));
         }

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
-use wf_store::{StoreReader, open_regular, own_file};
+use wf_store::{StoreReader, create_in, open_regular, own_file};
 
 /// An exclusive lock on a file; it is released when this is dropped, and by the system when the
 /// process dies.
@@ -89,7 +89,8 @@ fn is_live(reader: &StoreReader, run: &str) -> Result<bool, CommandError> {
 fn open(state: &Path, name: &str) -> Result<(File, PathBuf), CommandError> {
     let dir = state.join(LOCK_DIR);
     let path = dir.join(name);
-    fs::create_dir_all(&dir).map_err(|error| lock_error("create", &dir, &error))?;
+    let workspace = state.parent().unwrap_or(state);
+    create_in(workspace, &dir, 0o777).map_err(|error| lock_error("create", &dir, &error))?;
     let file = open_lock(&path).map_err(|error| lock_error("open", &path, &error))?;
     Ok((file, path))
 }

@@ -4,12 +4,13 @@
 use std::{
     fs,
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
+use wf_store::create_in;
 
 /// The folder of the files, in the state folder.
 const FOLDER: &str = "starts";
@@ -23,7 +24,7 @@ impl StartFiles {
     pub fn make(state: &Path, run: &RunId) -> Result<Self, CommandError> {
         remove_left(state)?;
         let folder = state.join(FOLDER).join(run.as_str());
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(unwritable)?;
+        create_in(state.parent().unwrap_or(state), &folder, 0o700).map_err(unwritable)?;
         Ok(Self(folder))
     }
 

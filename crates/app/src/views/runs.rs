@@ -228,8 +228,7 @@ pub(crate) fn run_listing(reader: &StateReader, row: RunRow) -> Result<RunListin
     Ok(RunListing::new(row, owner))
 }
 
-/// Adds to runs that have not ended how far they have come, and how long that has taken. Of a run that no process works on,
-/// the time counts up to its last event.
+/// Adds to runs that have not ended how far they have come, and how long they were worked on.
 pub(crate) fn add_progress<'r>(
     reader: &StateReader,
     run_listings: impl IntoIterator<Item = &'r mut RunListing>,
@@ -237,8 +236,7 @@ pub(crate) fn add_progress<'r>(
 ) -> Result<(), CommandError> {
     let store = reader.store();
     for listing in run_listings {
-        let life = listing.life();
-        if matches!(life, RunLifecycle::Ended(_)) {
+        if matches!(listing.life(), RunLifecycle::Ended(_)) {
             continue;
         }
         let run = &listing.row.id;
@@ -248,10 +246,7 @@ pub(crate) fn add_progress<'r>(
         let done = counts.total();
         // A controller may have added steps to those of the plan.
         let total = plan.map(|plan| u32::try_from(plan.steps().len()).unwrap_or(u32::MAX).max(done));
-        listing.so_far = Some(match life {
-            RunLifecycle::Interrupted => store.runs().work_time(run)?,
-            _ => listing.row.duration_until(now),
-        });
+        listing.so_far = listing.row.worked(now);
         listing.progress = Some(StepProgress { done, total });
         listing.row.counts = counts;
     }

@@ -1,7 +1,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt as _, FileExt, MetadataExt},
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,7 +22,7 @@ use crate::{
     stats::ReportWindow,
 };
 use wf_base::time::Moment;
-use wf_store::own_file;
+use wf_store::{create_in, own_file};
 
 /// The auditor's folder in the state folder.
 pub const FOLDER: &str = "audit";
@@ -50,7 +50,7 @@ pub(crate) struct LockedAuditLog<'a> {
 
 /// Creates the folder of the log, which may be the first of the state folder: only its owner may enter either.
 fn create_folder(dir: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    create_in(dir.ancestors().nth(2).unwrap_or(dir), dir, 0o700)
 }
 
 impl AuditLog {

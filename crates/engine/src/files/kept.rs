@@ -200,6 +200,10 @@ impl ReuseContext<'_> {
         if let Some(cached) = self.difference_of_cached(step, reused, result)? {
             return Ok(Some(cached));
         }
+        let pruned = self.reader.artifacts().pruned(result.artifacts.iter().map(|file| file.digest))?;
+        if let Some(file) = result.artifacts.iter().find(|file| pruned.contains(&file.digest)) {
+            return Ok(Some(format!("its artifact `{}` was removed by `retention`", file.path)));
+        }
         let files = result.evidence.iter().chain(&result.artifacts);
         let mut differences = files.filter_map(|file| {
             let how = self.differs(&file.path, file.digest)?;

@@ -15,9 +15,10 @@ use wf_store::{RunOwner, RunRow, RunState};
 pub enum RunLifecycle {
     /// A process works on it.
     Running,
-    /// A request is open, and nothing is done meanwhile; a process may wait for the answer.
+    /// A request is open, and nothing else is left to do before its answer; a process may wait for that.
     Waiting,
-    /// It has not ended and no process works on it: it can be resumed.
+    /// Nobody does what is left to do: no process works on it, and tasks were at work when the last one died. It can be resumed,
+    /// and its requests can be answered.
     #[default]
     Interrupted,
     Ended(RunOutcome),
@@ -31,7 +32,7 @@ impl RunLifecycle {
             RunState::Running if owner.is_some_and(|owner| owner.alive) && !run.waits_for_people => {
                 Self::Running
             }
-            RunState::Running if run.pending_approvals > 0 => Self::Waiting,
+            RunState::Running if run.waits_for_people => Self::Waiting,
             RunState::Running => Self::Interrupted,
         }
     }
@@ -56,9 +57,15 @@ impl RunLifecycle {
     }
 
     /// Returns the state that is shown for the recorded one of a task: in a run that waits for people, nothing runs. A
-    /// repeated step, or one that uses a plan, waits with its parts.
+    /// repeated step, or one that uses a plan, waits with its parts. Where no process works on the run, no task goes on.
     pub fn shown_state(self, recorded: StepState) -> StepState {
-        if self == Self::Waiting && recorded == StepState::Running { StepState::Waiting } else { recorded }
+        match (self, recorded) {
+            (Self::Waiting, StepState::Running) => StepState::Waiting,
+            (Self::Interrupted, StepState::Queued | StepState::Running | StepState::Verifying) => {
+                StepState::Interrupted
+            }
+            _ => recorded,
+        }
     }
 
     /// Returns the recorded states of the tasks shown in one.
@@ -116,7 +123,9 @@ impl Serialize for RunLifecycle {
 #[cfg(test)]
 mod tests {
     use super::RunLifecycle;
+    use crate::record::tests::sample;
     use wf_core::machine::{RunOutcome, StepState};
+    use wf_store::{RunOwner, RunRow, RunState};
 
     #[test]
     fn each_state_is_found_by_its_word() {
@@ -128,14 +137,40 @@ mod tests {
     }
 
     #[test]
+    fn a_run_without_a_process_waits_only_if_all_that_is_left_waits_for_people() {
+        let run = |pending_approvals, waits_for_people| RunRow {
+            state: RunState::Running,
+            pending_approvals,
+            waits_for_people,
+            ..sample::run()
+        };
+        let owner = |alive| Some(RunOwner { pid: 7, alive });
+        let life = |waits, owner| RunLifecycle::of(&run(1, waits), owner);
+        assert_eq!(life(true, owner(true)), RunLifecycle::Waiting, "a process may wait, too");
+        assert_eq!(life(true, owner(false)), RunLifecycle::Waiting);
+        assert_eq!(life(true, None), RunLifecycle::Waiting);
+        assert_eq!(life(false, owner(true)), RunLifecycle::Running);
+        assert_eq!(life(false, owner(false)), RunLifecycle::Interrupted, "work was left undone");
+        assert_eq!(life(false, None), RunLifecycle::Interrupted);
+        assert_eq!(RunLifecycle::of(&run(0, false), None), RunLifecycle::Interrupted);
+    }
+
+    #[test]
     fn a_step_waits_with_its_run_and_is_found_by_the_word_that_is_shown() {
-        use StepState::{Running, Succeeded, Waiting};
+        use StepState::{Queued, Running, Succeeded, Verifying, Waiting};
         let (waiting, running) = (RunLifecycle::Waiting, RunLifecycle::Running);
         assert_eq!(
             [Running, Waiting, Succeeded].map(|state| waiting.shown_state(state)),
             [Waiting, Waiting, Succeeded]
         );
         assert_eq!([Running, Waiting].map(|state| running.shown_state(state)), [Running, Waiting]);
+        let interrupted = RunLifecycle::Interrupted;
+        assert_eq!(
+            [Queued, Running, Verifying, Waiting, Succeeded].map(|state| interrupted.shown_state(state)),
+            [StepState::Interrupted, StepState::Interrupted, StepState::Interrupted, Waiting, Succeeded]
+        );
+        assert_eq!(interrupted.recorded_states(Running), []);
+        assert_eq!(interrupted.recorded_states(StepState::Interrupted)[..3], [Queued, Running, Verifying]);
         assert_eq!(waiting.recorded_states(Running), []);
         assert_eq!(waiting.recorded_states(Waiting).len(), 2);
         assert_eq!(running.recorded_states(Running), [Running]);

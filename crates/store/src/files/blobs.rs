@@ -12,7 +12,7 @@ use crate::{
     error::StoreError,
     files::{
         compared_file::ComparedFile,
-        folder::{StoreDurability, open_regular, own_file},
+        folder::{StoreDurability, create_in, open_regular, own_file},
     },
 };
 use wf_base::{digest::Sha256Digest, failpoint};
@@ -53,7 +53,7 @@ impl BlobStore {
     /// Stores bytes under a digest that is not theirs; whoever reads them checks what they stand for.
     pub(super) fn put_bytes_as(&self, digest: &Sha256Digest, bytes: &[u8]) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("write in", &self.dir, &error);
-        fs::create_dir_all(&self.dir).map_err(failed)?;
+        self.create_folder().map_err(failed)?;
         let mut copy = NamedTempFile::new_in(&self.dir).map_err(failed)?;
         copy.write_all(bytes).map_err(failed)?;
         self.place(copy, digest)
@@ -149,11 +149,15 @@ impl BlobStore {
     /// Writes a temporary file, then renames it: a name always stands for the whole content.
     fn put(&self, from: impl Read, name: &Path) -> Result<(Sha256Digest, u64), StoreError> {
         let failed = |error| StoreError::io("write in", &self.dir, &error);
-        fs::create_dir_all(&self.dir).map_err(failed)?;
+        self.create_folder().map_err(failed)?;
         let mut copy = NamedTempFile::new_in(&self.dir).map_err(failed)?;
         let (digest, size) = pour(from, copy.as_file_mut(), name)?;
         self.place(copy, &digest)?;
         Ok((digest, size))
+    }
+
+    fn create_folder(&self) -> std::io::Result<()> {
+        create_in(self.dir.ancestors().nth(2).unwrap_or(&self.dir), &self.dir, 0o777)
     }
 
     /// Gives a complete file its name, unless there is one of that name.

@@ -103,8 +103,13 @@ impl StateFolder {
 
     pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let path = self.run(run);
-        create(&path)?;
+        create_in(self.workspace(), &path, 0o777).map_err(|error| StoreError::io("create", &path, &error))?;
         Ok(path)
+    }
+
+    /// Returns the folder that it is in.
+    fn workspace(&self) -> &Path {
+        self.0.parent().unwrap_or(&self.0)
     }
 
     /// Fails, before anything is started, if the folder exists and may not be written.
@@ -118,7 +123,8 @@ impl StateFolder {
 
     /// Creates the folder, and excludes it from version control.
     pub fn create(&self) -> Result<(), StoreError> {
-        create_private(&self.0)?;
+        create_in(self.workspace(), &self.0, 0o700)
+            .map_err(|error| StoreError::io("create", &self.0, &error))?;
         let ignore = self.0.join(".gitignore");
         // An empty file is left behind by a kill.
         if !ignore.metadata().is_ok_and(|file| file.len() > 0) {
@@ -140,9 +146,15 @@ pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn create(path: &Path) -> Result<(), StoreError> {
+/// Creates a folder and those above it, up to the workspace, which must be there: one that was moved or removed while it was in
+/// use gets no new state in its place. What is there stays as it is.
+pub fn create_in(workspace: &Path, folder: &Path, mode: u32) -> io::Result<()> {
     failpoint::point("folder.before");
-    fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))?;
+    if !workspace.as_os_str().is_empty() && !workspace.is_dir() {
+        let message = format!("the workspace {} was moved or removed", workspace.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
+    fs::DirBuilder::new().recursive(true).mode(mode).create(folder)?;
     failpoint::point("folder.after");
     Ok(())
 }
@@ -257,7 +269,25 @@ impl RunRetention {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use super::StateFolder;
+    use super::{StateFolder, create_in};
+    use wf_base::name::RunId;
+
+    #[test]
+    fn a_workspace_that_is_gone_gets_no_new_state() {
+        let place = tempfile::tempdir().unwrap();
+        let workspace = place.path().join("lab");
+        let folder = StateFolder::new(&workspace.join(".wf"));
+        let run = RunId::from_stored("ab".into());
+        for refused in [folder.create(), folder.create_run(&run).map(drop)] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("/lab was moved or removed"), "{refused}");
+        }
+        assert!(create_in(&workspace, &workspace.join(".wf/audit"), 0o700).is_err());
+        assert!(!workspace.exists());
+        std::fs::create_dir(&workspace).unwrap();
+        folder.create().unwrap();
+        assert!(folder.create_run(&run).unwrap().is_dir());
+    }
 
     #[test]
     fn nobody_else_may_enter_the_folder() {

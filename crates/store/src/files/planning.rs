@@ -10,7 +10,7 @@ use crate::{
     error::StoreError,
     files::{
         call_bodies::CallBodyStore,
-        folder::{RunRetention, StateFolder, StoreDurability},
+        folder::{RunRetention, StateFolder, StoreDurability, create_in},
     },
 };
 use wf_base::time::Moment;
@@ -51,7 +51,8 @@ impl PlanningStore {
     /// Creates the log of a new request, with the next number.
     pub fn create(&self) -> Result<PlanningLog, StoreError> {
         let failed = |path: &Path, error: std::io::Error| StoreError::io("create", path, &error);
-        fs::create_dir_all(&self.dir).map_err(|error| failed(&self.dir, error))?;
+        let workspace = self.dir.ancestors().nth(2).unwrap_or(&self.dir);
+        create_in(workspace, &self.dir, 0o777).map_err(|error| failed(&self.dir, error))?;
         let next = self.numbers()?.last().map_or(1, |last| last.saturating_add(1));
         for number in next..=u32::MAX {
             let folder = self.folder(number);

@@ -89,7 +89,7 @@ const CHOSEN: &str = "FROM runs WHERE parent IS NULL AND (?1 IS NULL OR plan = ?
         OR reason LIKE ?10 ESCAPE '\\' OR failed_step LIKE ?10 ESCAPE '\\' OR params LIKE ?10 ESCAPE '\\')";
 
 impl RunChoice {
-    /// Returns chosen runs in their order, from an offset on. Those that have not ended took the time until now.
+    /// Returns chosen runs in their order, from an offset on. Those that have not ended took the time worked on them until now.
     pub fn read(
         &self,
         reader: &StoreReader,
@@ -131,20 +131,20 @@ impl RunChoice {
         reader.ids(&sql, params_from_iter(values))
     }
 
-    /// Returns all chosen runs by the time they took. Only of resumed ones, the time without work is looked up.
+    /// Returns all chosen runs by the time they took. Only of resumed ones, and of those that have not ended, the work is looked up.
     fn ids_by_duration(&self, reader: &StoreReader, now: Moment) -> Result<Vec<RunId>, StoreError> {
         let sql = format!(
-            "SELECT id, created, ended, (SELECT count(*) FROM run_leases WHERE run = runs.id) > 1 {CHOSEN} ORDER BY key DESC"
+            "SELECT id, created, ended, ended IS NULL OR (SELECT count(*) FROM run_leases WHERE run = runs.id) > 1 {CHOSEN} ORDER BY key DESC"
         );
         let found = reader.all(&sql, params_from_iter(self.values()), |row| {
             let (created, ended) = (row.moment(1)?, row.moment_if(2)?);
             Ok((row.run(0)?, ended.unwrap_or(now).since(created), row.get::<_, bool>(3)?))
         })?;
         let mut timed: Vec<(Duration, RunId)> = Vec::with_capacity(found.len());
-        for (run, duration, is_resumed) in found {
-            let duration = if is_resumed {
+        for (run, duration, is_looked_up) in found {
+            let duration = if is_looked_up {
                 let row = reader.runs().get(&run)?;
-                row.duration_until(row.ended.unwrap_or(now))
+                row.duration_until(row.work_end.known(now))
             } else {
                 duration
             };

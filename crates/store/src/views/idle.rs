@@ -1,33 +1,43 @@
-//! The time in which no process worked on a run that was resumed later.
+//! The time in which a process worked on a run: from its leases and its record.
+//!
+//! A process has a run from the moment when it took it until it released it. One that died released nothing: what is known is its
+//! last sign of life, the latest time in the record of the run or of one nested in it. Whoever reads how long a run took reads it
+//! from the row, which has the sum of the times without a process, and the end of the last one with one.
 
 use std::time::Duration;
 
 use crate::{
-    column::RowColumns,
+    column::{MomentColumn, RowColumns},
     db::reader::StoreReader,
     error::StoreError,
     events::run_events::EventRange,
+    lease::run_lease::RunLease,
     views::{
         runs::RunTable,
-        view::{AttemptRow, RunRow},
+        view::{RunRow, WorkEnd},
+        waits::is_at_work,
     },
 };
 use wf_base::{name::RunId, time::Moment};
-use wf_core::machine::WorkExit;
+
+/// The latest time before an instant in the tables of a run.
+const LAST_TIME: &str = "WITH own (key) AS (SELECT key FROM runs WHERE id = ?1)
+    SELECT max(at) FROM (
+        SELECT created AS at FROM runs WHERE id = ?1 UNION ALL SELECT ended FROM runs WHERE id = ?1
+        UNION ALL SELECT started FROM attempts WHERE run = (SELECT key FROM own)
+        UNION ALL SELECT ended FROM attempts WHERE run = (SELECT key FROM own)
+        UNION ALL SELECT at FROM checks WHERE run = (SELECT key FROM own)
+        UNION ALL SELECT ended FROM steps WHERE run = (SELECT key FROM own))
+    WHERE at <= ?2";
 
 /// The interval between two instants.
-struct IdleInterval {
-    from: Moment,
-    until: Moment,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleInterval {
+    pub from: Moment,
+    pub until: Moment,
 }
 
 impl IdleInterval {
-    /// True if an attempt was running all through it.
-    fn is_worked(&self, attempt: &AttemptRow) -> bool {
-        let ended = attempt.ended.is_none_or(|ended| ended >= self.until);
-        attempt.started <= self.from && ended && attempt.exit != Some(WorkExit::Interrupted)
-    }
-
     /// Returns the part of it lying in the life of a run.
     fn overlap_with_run(&self, row: &RunRow) -> Duration {
         let until = row.ended.map_or(self.until, |ended| ended.min(self.until));
@@ -36,57 +46,85 @@ impl IdleInterval {
 }
 
 impl RunTable<&StoreReader> {
-    /// Returns the time worked on a run, up to its end or the last recorded event.
+    /// Returns the time worked on a run as far as it is known.
     pub fn work_time(self, run: &RunId) -> Result<Duration, StoreError> {
         let row = self.get(run)?;
-        let last = match row.ended {
-            Some(ended) => ended,
-            None => self.last_event(run)?.unwrap_or(row.created),
+        // The time of one that goes on is counted by whoever follows it.
+        let end = match row.work_end {
+            WorkEnd::Open => self.last_event(run)?.unwrap_or(row.created),
+            end => end.known(row.created),
         };
-        // A process that only waited for people recorded nothing, so some idle time may be later than the last event.
-        let until_last = self.with_idle(RunRow { ended: Some(last), ..row })?;
-        Ok(until_last.duration_until(last))
+        Ok(row.duration_until(end))
     }
 
-    /// Returns the time in which no process worked on a run before it was resumed: since it was
-    /// released, or since the last recorded event, if its engine died and no step outlived it.
-    fn idle(self, row: &RunRow) -> Result<Duration, StoreError> {
-        let mut top = row.id.clone();
-        let mut parent = row.parent.clone();
-        while let Some((above, _)) = parent {
-            parent = self.parent(&above)?;
-            top = above;
-        }
+    /// Returns the intervals in which no process had a run before it was resumed.
+    pub fn idle_intervals(self, run: &RunId) -> Result<Vec<IdleInterval>, StoreError> {
+        let top = self.outermost(run)?;
         let leases = self.0.leases().of_run(&top)?;
-        let mut idle = Duration::ZERO;
+        let mut intervals = Vec::new();
         for (before, after) in leases.iter().zip(leases.iter().skip(1)) {
-            let last = match before.released {
-                Some(released) => Some(released),
-                None => self.event_time(&top, after.first_event)?,
+            let from = match before.released {
+                Some(released) => released,
+                None => self.last_sign_before(&top, after)?.max(before.acquired_at),
             };
-            let gap = IdleInterval { from: last.unwrap_or(after.acquired_at), until: after.acquired_at };
-            let outlived = before.released.is_none() && {
-                let attempts = self.0.attempts().of_run(&top)?;
-                attempts.iter().any(|attempt| gap.is_worked(attempt))
-            };
-            if !outlived {
-                idle += gap.overlap_with_run(row);
-            }
+            intervals.push(IdleInterval { from, until: after.acquired_at });
         }
-        Ok(idle)
+        Ok(intervals)
     }
 
-    /// Adds the idle time to a run.
-    pub(super) fn with_idle(self, row: RunRow) -> Result<RunRow, StoreError> {
-        let idle = self.idle(&row)?;
+    /// Adds the time worked on a run to its row.
+    pub(super) fn with_work(self, row: RunRow) -> Result<RunRow, StoreError> {
+        let intervals = self.idle_intervals(&row.id)?;
+        let idle: Duration = intervals.iter().map(|interval| interval.overlap_with_run(&row)).sum();
         let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
-        Ok(RunRow { idle_ms, ..row })
+        let work_end = self.work_end(&row)?;
+        Ok(RunRow { idle_ms, work_end, ..row })
     }
 
-    /// Returns the run a run is nested in, and the attempt.
-    fn parent(self, run: &RunId) -> Result<Option<(RunId, String)>, StoreError> {
-        let sql = "SELECT parent, parent_attempt FROM runs WHERE id = ?1 AND parent IS NOT NULL";
-        self.0.query_one(sql, [run.as_str()], |row| Ok((row.run(0)?, row.get(1)?)))
+    fn work_end(self, row: &RunRow) -> Result<WorkEnd, StoreError> {
+        if let Some(ended) = row.ended {
+            return Ok(WorkEnd::At(ended));
+        }
+        let top = self.outermost(&row.id)?;
+        let lease = self.0.leases().of_run(&top)?.pop();
+        Ok(match lease {
+            Some(RunLease { released: Some(released), .. }) => WorkEnd::At(released.max(row.created)),
+            Some(lease) if !lease.may_be_taken => WorkEnd::Open,
+            // One that only waited did nothing after its last sign of life.
+            Some(_) if !is_at_work(self.0, &row.id)? => WorkEnd::At(self.last_sign(&row.id)?),
+            Some(_) => WorkEnd::UnknownAfter(self.last_sign(&row.id)?),
+            None => WorkEnd::At(self.last_sign(&row.id)?),
+        })
+    }
+
+    /// Returns the time of the last event of a run and of those nested in it.
+    fn last_sign(self, run: &RunId) -> Result<Moment, StoreError> {
+        let mut last = self.last_event(run)?.unwrap_or(Moment::from_millis(0));
+        for (child, _) in self.children(run)? {
+            last = last.max(self.last_sign(&child)?);
+        }
+        Ok(last)
+    }
+
+    /// Returns the last time in the record of a run, and of those nested in it, before another process took it.
+    fn last_sign_before(self, run: &RunId, lease: &RunLease) -> Result<Moment, StoreError> {
+        let event = self.event_time(run, lease.first_event)?.unwrap_or(Moment::from_millis(0));
+        Ok(event.max(self.last_time_before(run, lease.acquired_at)?))
+    }
+
+    fn last_time_before(self, run: &RunId, before: Moment) -> Result<Moment, StoreError> {
+        let at: Option<Option<Moment>> =
+            self.0.query_one(LAST_TIME, (run.as_str(), MomentColumn(before)), |row| row.moment_if(0))?;
+        let mut last = at.flatten().unwrap_or(Moment::from_millis(0));
+        for (child, _) in self.children(run)? {
+            last = last.max(self.last_time_before(&child, before)?);
+        }
+        Ok(last)
+    }
+
+    /// Returns the outermost run that a run is nested in: itself, if it is in none.
+    fn outermost(self, run: &RunId) -> Result<RunId, StoreError> {
+        self.0.query(|connection| crate::lease::run_lease::root(connection, run.as_str()))
     }
 
     fn event_time(self, run: &RunId, number: u64) -> Result<Option<Moment>, StoreError> {

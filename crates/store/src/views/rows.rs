@@ -3,7 +3,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     column::RowColumns,
-    views::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow},
+    views::view::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow, WorkEnd},
 };
 use wf_core::machine::{Artifact, RunOutcome};
 
@@ -83,6 +83,7 @@ pub(crate) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         goal: known(row, "part")?,
         durability: known(row, "durability")?,
         idle_ms: 0,
+        work_end: WorkEnd::default(),
     })
 }
 

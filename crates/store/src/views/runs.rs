@@ -143,9 +143,9 @@ impl RunTable<&StoreReader> {
         self.complete(row.ok_or_else(|| StoreError::UnknownRun(run.clone()))?)
     }
 
-    /// Adds to a row its idle time, and whether it waits for people.
+    /// Adds to a row the time worked on it, and whether it waits for people.
     fn complete(self, row: RunRow) -> Result<RunRow, StoreError> {
-        with_wait(self.0, self.with_idle(row)?)
+        with_wait(self.0, self.with_work(row)?)
     }
 
     /// Returns the configuration a run was recorded with.

@@ -10,7 +10,7 @@ use crate::{
         chain::{LINKED, NewRunRecord},
         state_event::RunSummary,
     },
-    views::view::{RunRow, RunState},
+    views::view::{RunRow, RunState, WorkEnd},
 };
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind};
@@ -82,5 +82,6 @@ pub(super) fn pruned_row(id: RunId, summary: RunSummary) -> RunRow {
         goal: None,
         durability: None,
         idle_ms: 0,
+        work_end: WorkEnd::At(summary.ended),
     }
 }

@@ -69,6 +69,31 @@ pub struct RunRow {
     pub durability: Option<StoreDurability>,
     /// The time in which no process worked on it before it was resumed, in milliseconds.
     pub idle_ms: u64,
+    /// The end of the work on it, as far as its record tells.
+    #[serde(skip)]
+    pub work_end: WorkEnd,
+}
+
+/// The end of the work on a run. Work is the time in which a process has the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WorkEnd {
+    /// A process has it.
+    #[default]
+    Open,
+    /// It ended, or its process left it, or died while no task was at work.
+    At(Moment),
+    /// Its process died while a task was at work, at an unknown time after this sign of life.
+    UnknownAfter(Moment),
+}
+
+impl WorkEnd {
+    /// Returns the last instant up to now that its record tells of.
+    pub fn known(self, now: Moment) -> Moment {
+        match self {
+            Self::Open => now,
+            Self::At(end) | Self::UnknownAfter(end) => end,
+        }
+    }
 }
 
 impl RunRow {
@@ -78,8 +103,16 @@ impl RunRow {
         self.ended.map(|ended| self.duration_until(ended))
     }
 
+    /// Returns the time worked on it up to now; `None`: nobody knows when its process died.
+    pub fn worked(&self, now: Moment) -> Option<Duration> {
+        match self.work_end {
+            WorkEnd::UnknownAfter(_) => None,
+            end => Some(self.duration_until(end.known(now))),
+        }
+    }
+
     /// Returns its duration up to an instant.
-    pub fn duration_until(&self, now: Moment) -> Duration {
+    pub(crate) fn duration_until(&self, now: Moment) -> Duration {
         let idle = Duration::from_millis(self.idle_ms);
         now.since(self.created).saturating_sub(idle)
     }

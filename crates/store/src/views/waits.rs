@@ -14,7 +14,7 @@ use crate::{
     },
 };
 use wf_base::name::RunId;
-use wf_core::machine::{Attempt, StepState, TaskId};
+use wf_core::machine::{Attempt, ChildId, StepState, TaskId};
 
 /// The most tasks at work to look at, in each run: of more, one is no waiting nested run.
 const MAX_TASKS: usize = 256;
@@ -27,14 +27,15 @@ pub(super) fn with_wait(reader: &StoreReader, row: RunRow) -> Result<RunRow, Sto
 }
 
 /// True if a task of a run, or of one nested in it, is at work. A task waiting for a lock or for its next attempt is not.
-fn is_at_work(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
+pub(super) fn is_at_work(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
     let mut nested = BTreeSet::new();
     for (inner, attempt) in reader.runs().children(run)? {
         if is_unended(reader, &inner)? {
             if is_at_work(reader, &inner)? {
                 return Ok(true);
             }
-            nested.insert(attempt);
+            // An agent waits with the run that it dispatched.
+            nested.insert(attempt.parse::<ChildId>().map_or(attempt, |child| child.attempt.to_string()));
         }
     }
     let states = Some(vec![StepState::Running, StepState::Verifying]);

@@ -231,7 +231,7 @@ class LogView extends HTMLElement {
       row.append(element("span", { class: "at" }, timeOf(line, this.times, this.started)));
     }
     if (line.task) {
-      const place = `${this.dataset.step}/steps/${encodeURIComponent(line.address)}/output?attempt=${line.attempt}`;
+      const place = `${this.dataset.step.replace(/[^/]+$/, line.run)}/steps/${encodeURIComponent(line.address)}/output?attempt=${line.attempt}`;
       const href = `${place}&from=${Math.max(1, line.own - 10)}#L${line.own}`;
       row.append(element("a", { class: "task", "data-hue": line.hue, href, title: line.task }, line.task));
     }

@@ -128,7 +128,8 @@ fn head_lines(content: WatchContent<'_>) -> Vec<Line<'static>> {
     let word = run.life.as_str();
     let title = shown(run.title.as_deref().unwrap_or(&run.plan));
     let short = run.run.get(..8).unwrap_or(&run.run);
-    let mut about = format!(" · run {short} · {}", elapsed(run.took));
+    let took = run.took.map(|took| format!(" · {}", elapsed(took))).unwrap_or_default();
+    let mut about = format!(" · run {short}{took}");
     if !run.spent.is_empty() {
         about += &format!(" · {}", run.spent);
     }
@@ -202,9 +203,12 @@ fn draw_log(frame: &mut Frame<'_>, screen: &WatchScreen, content: WatchContent<'
     let name = shown(&step.name);
     let Some(log) = content.log.filter(|log| log.total > 0) else {
         let none = match &step.task_id {
-            None => "has not begun",
-            Some(_) if step.attempts == 0 => "has no attempt of its own",
-            Some(_) => "has written nothing",
+            None => "has not begun".to_owned(),
+            Some(_) if step.attempts == 0 => "has no attempt of its own".to_owned(),
+            Some(_) => match &step.nested {
+                Some(run) => format!("is run {0}: wf watch {0}", run.short()),
+                None => "has written nothing".to_owned(),
+            },
         };
         frame.render_widget(Paragraph::new(Span::styled(format!("{name} {none}."), dim())), area);
         return;

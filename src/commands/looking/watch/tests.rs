@@ -25,6 +25,7 @@ fn step(name: &str, word: &'static str, reason: &str) -> WatchedStep {
         attempts: u32::from(begun),
         took: begun.then_some(Duration::from_millis(65_200)),
         reason: reason.to_owned(),
+        nested: None,
     }
 }
 
@@ -41,7 +42,7 @@ fn run(life: RunLifecycle, steps: &[WatchedStep], screen: &WatchScreen, size: Sc
         plan: "backup".into(),
         title: Some("Back up everything".into()),
         life,
-        took: Duration::from_secs(125),
+        took: Some(Duration::from_secs(125)),
         states,
         unbegun: steps.iter().filter(|step| step.word == "pending").count(),
         total: steps.len(),

@@ -6,11 +6,15 @@ use serde::Serialize;
 use super::{request_cancel, request_retry_after};
 use crate::{
     Caller, CommandError,
-    plan_start::signature_reason_at,
+    plan_start::{load_at, signature_reason},
     retry::require_repeatable,
+    specs::load::LoadedPlan,
     views::{StateReader, find_run, state_reader},
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 use wf_base::{keywords, name::RunId, time::Moment, untrusted::plain};
 use wf_report::record::RunLifecycle;
 use wf_store::{RunRow, RunState};
@@ -109,25 +113,23 @@ pub fn selected_runs(
     let Some(reader) = state_reader(caller)? else {
         return Ok(picked.iter().map(SelectedRun::missing).collect());
     };
-    let mut reasons = BTreeMap::new();
+    let mut plans = RetriedPlans::default();
     let mut selected_rows = Vec::with_capacity(picked.len());
+    let mut found = BTreeSet::new();
     for one in picked {
         let Some(run) = find_run(&reader, &one.run)? else {
             selected_rows.push(SelectedRun::missing(one));
             continue;
         };
+        // The beginnings of one id are one run.
+        if !found.insert(run.clone()) {
+            continue;
+        }
         let (mut selected, row) = SelectedRun::of(&reader, &run)?;
         let refused = match act {
             RunAct::Cancel => cancel_refusal(&row),
             RunAct::Retry => match retry_refusal(caller, &reader, &row)? {
-                None => {
-                    // Plans are read once, however many runs they have.
-                    if !reasons.contains_key(&row.path) {
-                        reasons.insert(row.path.clone(), signature_reason_at(caller, &row.path)?);
-                    }
-                    let reason = reasons.get(&row.path).cloned().flatten();
-                    reason.map(|reason| format!("An approver signs for it, since {reason}."))
-                }
+                None => plans.refusal(caller, &row)?,
                 refused => refused,
             },
         };
@@ -136,6 +138,24 @@ pub fn selected_runs(
         selected_rows.push(selected);
     }
     Ok(selected_rows)
+}
+
+/// The plans of retried runs as they are now. Each is read once, however many runs it has.
+#[derive(Default)]
+struct RetriedPlans(BTreeMap<String, Result<LoadedPlan, String>>);
+
+impl RetriedPlans {
+    /// Returns the reason why a retry of a run would be refused by its plan.
+    fn refusal(&mut self, caller: &dyn Caller, row: &RunRow) -> Result<Option<String>, CommandError> {
+        let read = |path: &str| load_at(caller, path).map_err(|error| sentence(caller, &error));
+        let loaded = self.0.entry(row.path.clone()).or_insert_with(|| read(&row.path));
+        let loaded = match loaded {
+            Ok(loaded) => loaded,
+            Err(reason) => return Ok(Some(format!("Nothing: {reason}"))),
+        };
+        let reason = signature_reason(caller, loaded)?;
+        Ok(reason.map(|reason| format!("An approver signs for it, since {reason}.")))
+    }
 }
 
 /// Returns the effect of an act on a run it is possible for.
@@ -185,6 +205,7 @@ fn retry_refusal(
 /// Does an act to each of the selected runs, and returns its effect on each.
 pub fn act_on_runs(caller: &dyn Caller, act: RunAct, picked: &[PickedRun]) -> Vec<SelectedRun> {
     let begun = caller.host().now();
+    let picked = each_once(caller, picked);
     let done = picked.iter().map(|one| {
         if caller.host().now().since(begun) > MAX_TIME {
             let late = "Nothing yet: the others took long. Select it again.".to_owned();
@@ -196,6 +217,19 @@ pub fn act_on_runs(caller: &dyn Caller, act: RunAct, picked: &[PickedRun]) -> Ve
         })
     });
     done.collect()
+}
+
+/// Returns the picked runs, each once: the beginnings of one id are one run.
+fn each_once(caller: &dyn Caller, picked: &[PickedRun]) -> Vec<PickedRun> {
+    let Ok(Some(reader)) = state_reader(caller) else {
+        return picked.to_vec();
+    };
+    let mut found = BTreeSet::new();
+    let is_new = |one: &&PickedRun| match find_run(&reader, &one.run) {
+        Ok(Some(run)) => found.insert(run),
+        _ => true,
+    };
+    picked.iter().filter(is_new).cloned().collect()
 }
 
 fn act_on(caller: &dyn Caller, act: RunAct, picked: &PickedRun) -> Result<SelectedRun, CommandError> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{LineHit, LogHits, LogLine, LogOutput};
 use crate::CommandError;
-use wf_base::time::Moment;
+use wf_base::{name::RunId, time::Moment};
 
 /// The time until all lines from before a moment are in their logs.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
@@ -62,6 +62,8 @@ pub struct RunLogLine {
     pub line: LogLine,
     /// The task of it, as it is shown to people.
     pub task: String,
+    /// The run of the task: this one, or one nested in it.
+    pub run: RunId,
     /// The task, as an address names it.
     pub address: String,
     pub attempt: u32,
@@ -75,8 +77,9 @@ impl RunLogLine {
     /// Returns it as programs get it.
     pub fn document(&self) -> Value {
         let mut document = self.line.document();
-        let Self { task, address, attempt, own, hue, .. } = self;
-        let parts = json!({"task": task, "address": address, "attempt": attempt, "own": own, "hue": hue});
+        let Self { task, run, address, attempt, own, hue, .. } = self;
+        let parts =
+            json!({"task": task, "run": run, "address": address, "attempt": attempt, "own": own, "hue": hue});
         if let (Some(document), Value::Object(parts)) = (document.as_object_mut(), parts) {
             document.extend(parts);
         }

@@ -12,19 +12,23 @@ use super::{
 };
 use crate::{
     Caller, CliExitCode, CommandError,
+    names::task_name,
     views::{StateReader, run_reader},
 };
 use wf_base::{
     name::{Name, RunId},
     time::Moment,
 };
-use wf_core::machine::{Attempt, TaskId};
+use wf_core::machine::{Attempt, ChildId, TaskId};
 use wf_exec::log::RunLogs;
 use wf_store::{AttemptRow, RunState};
 
 /// The most attempts to merge, and the most bytes of their outputs.
 const MAX_ATTEMPTS: usize = 500;
 const MAX_BYTES: u64 = 64 << 20;
+
+/// The most attempts to count, with those that are not shown.
+const MAX_COUNTED: usize = 50_000;
 
 /// The lines of a page.
 const PAGE_LINES: u64 = 500;
@@ -92,13 +96,23 @@ impl RunLogLines {
 /// The output of a run, to be read by line.
 pub struct RunOutput<'a> {
     reader: &'a StateReader,
-    run: RunId,
     merged: MergedLogs,
+    /// The places of the merged outputs, in the same order.
+    places: Vec<OutputPlace>,
     /// The steps with attempts, in the order of their names.
     steps: Vec<Name>,
     left_out: usize,
     is_whole: bool,
     started: Moment,
+}
+
+/// The place of an attempt in a run, or in one nested in it.
+struct OutputPlace {
+    run: RunId,
+    /// The tasks above it, as they are shown to people, each with a `/` behind it.
+    above: String,
+    /// The step of the outermost of these runs.
+    step: Name,
 }
 
 /// Reads lines of the output of a run; `None`: there is no such run.
@@ -166,25 +180,26 @@ impl<'a> RunOutput<'a> {
         let mut steps: Vec<Name> = attempts.iter().map(|row| row.step.clone()).collect();
         steps.sort_unstable();
         steps.dedup();
-        let wanted: Vec<&AttemptRow> =
-            attempts.iter().filter(|row| step.is_empty() || row.step.as_str() == step).collect();
-        let logs = RunLogs::new(store.folder().run(run));
-        let (mut outputs, mut size) = (Vec::new(), 0);
-        for row in wanted.iter().take(MAX_ATTEMPTS) {
-            let task_id = TaskId { step: row.step.clone(), item: row.item };
-            let attempt = Attempt { task_id, attempt: row.attempt };
-            let output = LogOutput::of_attempt(run, attempt, &logs, reader.log_indexes(), row)?;
+        let wanted = attempts.into_iter().filter(|row| step.is_empty() || row.step.as_str() == step);
+        let mut placed = Vec::new();
+        add_attempts(reader, run, wanted.collect(), None, &mut placed)?;
+        let (count, mut outputs, mut places, mut size) = (placed.len(), Vec::new(), Vec::new(), 0);
+        for (place, row) in placed.into_iter().take(MAX_ATTEMPTS) {
+            let logs = RunLogs::new(store.folder().run(&place.run));
+            let output =
+                LogOutput::of_attempt(&place.run, attempt_of(&row), &logs, reader.log_indexes(), &row)?;
             size += output.log_bytes().length();
             if size > MAX_BYTES && !outputs.is_empty() {
                 break;
             }
             outputs.push(output);
+            places.push(place);
         }
-        let left_out = wanted.len() - outputs.len();
+        let left_out = count - outputs.len();
         let merged = MergedLogs::of(outputs, (!is_whole).then_some(now)).map_err(|error| {
             CommandError::new(CliExitCode::State, format!("cannot read the output of run {run}: {error}"))
         })?;
-        Ok(Self { reader, run: run.clone(), merged, steps, left_out, is_whole, started: row.created })
+        Ok(Self { reader, merged, places, steps, left_out, is_whole, started: row.created })
     }
 
     /// Returns at most `count` lines, from one on or the last ones.
@@ -205,18 +220,60 @@ impl<'a> RunOutput<'a> {
         keys: &mut BTreeMap<usize, Option<String>>,
     ) -> Result<RunLogLine, CommandError> {
         let attempt = self.merged.logs().get(log).map(LogOutput::attempt);
-        let Some(Attempt { task_id, attempt }) = attempt else {
+        let (Some(Attempt { task_id, attempt }), Some(place)) = (attempt, self.places.get(log)) else {
             return Err(CommandError::new(CliExitCode::Bug, "a line has no log"));
         };
         let key = match keys.entry(log) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let row = self.reader.store().steps().find(&self.run, task_id)?;
-                place.insert(row.and_then(|row| row.item_key))
+            Entry::Vacant(unknown) => {
+                let row = self.reader.store().steps().find(&place.run, task_id)?;
+                unknown.insert(row.and_then(|row| row.item_key))
             }
         };
-        let hue = self.steps.binary_search(&task_id.step).unwrap_or_default() % HUES;
-        let task = task_id.display_name(key.as_deref());
-        Ok(RunLogLine { line, task, address: task_id.to_string(), attempt: *attempt, own, hue })
+        let hue = self.steps.binary_search(&place.step).unwrap_or_default() % HUES;
+        let task = format!("{}{}", place.above, task_id.display_name(key.as_deref()));
+        let (run, address) = (place.run.clone(), task_id.to_string());
+        Ok(RunLogLine { line, task, run, address, attempt: *attempt, own, hue })
     }
+}
+
+fn attempt_of(row: &AttemptRow) -> Attempt {
+    let task_id = TaskId { step: row.step.clone(), item: row.item };
+    Attempt { task_id, attempt: row.attempt }
+}
+
+/// Adds attempts of a run, each before those of the runs nested in it. `above` is the place of the run itself.
+fn add_attempts(
+    reader: &StateReader,
+    run: &RunId,
+    attempts: Vec<AttemptRow>,
+    above: Option<&OutputPlace>,
+    placed: &mut Vec<(OutputPlace, AttemptRow)>,
+) -> Result<(), CommandError> {
+    let store = reader.store();
+    let children = store.runs().children(run)?;
+    for row in attempts {
+        // There may be more of them than are shown.
+        if placed.len() > MAX_COUNTED {
+            break;
+        }
+        let attempt = attempt_of(&row);
+        let (prefix, step) = match above {
+            Some(place) => (place.above.clone(), place.step.clone()),
+            None => (String::new(), row.step.clone()),
+        };
+        let own = OutputPlace { run: run.clone(), above: prefix.clone(), step: step.clone() };
+        placed.push((own, row));
+        for (child, of) in &children {
+            let name = || task_name(store, run, &attempt.task_id);
+            let prefix = match of.parse::<ChildId>() {
+                Ok(id) if id.attempt == attempt => format!("{prefix}{}/{}/", name()?, id.child),
+                Err(_) if *of == attempt.to_string() => format!("{prefix}{}/", name()?),
+                _ => continue,
+            };
+            let place = OutputPlace { run: child.clone(), above: prefix, step: step.clone() };
+            add_attempts(reader, child, store.attempts().of_run(child)?, Some(&place), placed)?;
+        }
+    }
+    Ok(())
 }

@@ -127,5 +127,5 @@ impl PlanHistory {
 
 fn run_bar(listing: &RunListing, now: Moment) -> RunBar {
     let row = &listing.row;
-    RunBar { state: listing.life().as_str(), duration: row.duration_until(row.ended.unwrap_or(now)) }
+    RunBar { state: listing.life().as_str(), duration: row.worked(now).unwrap_or_default() }
 }

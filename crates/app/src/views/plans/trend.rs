@@ -62,7 +62,8 @@ pub struct TrendRun {
     pub created: Moment,
     /// The word for its state.
     pub life: &'static str,
-    pub duration_ms: u64,
+    /// The time worked on it; absent: nobody knows it.
+    pub duration_ms: Option<u64>,
     /// The cost of its model calls, in millionths of a US dollar; absent: it made none that cost.
     pub cost_micro_usd: Option<u64>,
 }
@@ -112,13 +113,13 @@ pub(super) fn plan_trend(
         let cost = Some(run_cost(store, &row.id)?).filter(|cost| !cost.is_zero());
         week_totals.add(&row, cost);
         steps.add(&store.steps().times(&row.id)?, plan);
-        let duration = row.duration_until(row.ended.unwrap_or(now));
+        let duration = row.worked(now);
         let cost_micro_usd = cost.map(Money::micros);
         runs.push(TrendRun {
             id: row.id,
             created: row.created,
             life,
-            duration_ms: millis(duration),
+            duration_ms: duration.map(millis),
             cost_micro_usd,
         });
     }
@@ -158,7 +159,7 @@ fn cost_of(store: &StoreReader, run: &RunId, depth: usize) -> Result<Money, Comm
 }
 
 fn dot(run: &TrendRun) -> TrendDot {
-    let duration = Duration::from_millis(run.duration_ms);
+    let duration = Duration::from_millis(run.duration_ms.unwrap_or_default());
     TrendDot {
         state: run.life.to_owned(),
         duration,

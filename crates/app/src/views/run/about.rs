@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    task::nested_rows,
+    task::{name_attempts, nested_rows},
     view::{PAGE_NESTED, RunScope},
 };
 use crate::CommandError;
@@ -45,6 +45,7 @@ pub(super) fn about(scope: &RunScope<'_>) -> Result<RunAbout, CommandError> {
     let mut nested = nested_rows(scope.record);
     let more_nested = nested.len().saturating_sub(PAGE_NESTED);
     nested.truncate(PAGE_NESTED);
+    name_attempts(scope.store(), scope.run, &mut nested)?;
     Ok(RunAbout {
         prose: texts.first().map(|(_, text)| prose_html(text)).unwrap_or_default(),
         more_sources: texts.len().saturating_sub(MAX_SOURCES),

@@ -1,14 +1,17 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::view::name_tasks;
 use crate::{
     CommandError,
+    names::attempt_name_from_text,
     state::{reader::StateReader, record::load_record_head},
     views::log::{LogTailView, log_tail},
 };
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, ChildId, Standing, StepState, TaskId};
 use wf_report::record::{GapTrajectory, NestedRunRecord, RunRecord, row_display_name};
+use wf_store::StoreReader;
 
 /// A task of a run: all that was done for it.
 #[derive(Debug, Serialize)]
@@ -71,12 +74,14 @@ pub fn task_view(reader: &StateReader, run: &RunId, name: &str) -> Result<Option
         )
     };
     record.nested.retain(own);
-    let nested = nested_rows(&record);
+    let mut nested = nested_rows(&record);
+    name_attempts(store, run, &mut nested)?;
     record.nested.clear();
     let mut items = if place.item.is_some() { Vec::new() } else { items_of(reader, &record, &place)? };
     let has_more_items = items.len() > MAX_ITEMS;
     items.truncate(MAX_ITEMS);
-    let (record, address) = (record.document(), place.to_string());
+    let (mut record, address) = (record.document(), place.to_string());
+    name_tasks(store, run, &mut record)?;
     Ok(Some(TaskView { record, name, address, logs, nested, items, has_more_items }))
 }
 
@@ -97,6 +102,20 @@ fn items_of(reader: &StateReader, record: &RunRecord, place: &TaskId) -> Result<
         }
     });
     Ok(items.collect())
+}
+
+/// Gives the attempts that runs are nested in the names that people read.
+pub(super) fn name_attempts(
+    store: &StoreReader,
+    run: &RunId,
+    nested_rows: &mut [Value],
+) -> Result<(), CommandError> {
+    for row in nested_rows {
+        if let Some(attempt) = row["attempt"].as_str() {
+            row["attempt"] = attempt_name_from_text(store, run, attempt)?.into();
+        }
+    }
+    Ok(())
 }
 
 /// Returns the rows of the runs nested in a run.

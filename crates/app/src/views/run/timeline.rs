@@ -17,7 +17,7 @@ use wf_base::{
     time::Moment,
     units::{elapsed, plural},
 };
-use wf_core::machine::{CheckRuling, Event, EventKind, StepState, TaskId};
+use wf_core::machine::{CheckRuling, Event, EventKind, StepState, TaskId, WorkExit};
 use wf_model::{Plan, Step};
 use wf_report::{
     draw::{
@@ -74,6 +74,8 @@ struct TimelineSources<'a> {
     /// The items with a row each.
     items: BTreeMap<Name, Vec<StepRow>>,
     checks: BTreeMap<TaskId, Vec<CheckRow>>,
+    /// The times in which no process had the run: what was interrupted by them was not worked on.
+    idle: Vec<WaitSpan>,
 }
 
 /// Returns a run over time.
@@ -97,6 +99,7 @@ pub(super) fn timeline(
         ready: ready_times(scope, &times),
         items: BTreeMap::new(),
         checks: BTreeMap::new(),
+        idle: idle_spans(scope)?,
     };
     let is_critical = critical_names(scope, &times);
     let count = times.len();
@@ -116,9 +119,11 @@ pub(super) fn timeline(
     }
     let run = &scope.record.run;
     let is_live = matches!(scope.record.life, RunLifecycle::Running | RunLifecycle::Waiting);
-    let (begun, ended, now) = (run.created, run.ended, scope.now);
+    // Without a process, its time ends with what is known of it; people who are asked have until now.
+    let now = if is_live { scope.now } else { run.work_end.known(scope.now) };
+    let (begun, ended) = (run.created, run.ended);
     let picture = timeline_html(&RunTimeline { begun, ended, now, is_live, range, rows });
-    let whole = run.ended.unwrap_or(scope.now).since(run.created);
+    let whole = run.ended.unwrap_or(now).since(run.created);
     let words = |range: TimelineRange| {
         format!("{} to {} of {}", elapsed(range.from), elapsed(range.to), elapsed(whole))
     };
@@ -266,14 +271,15 @@ impl TimelineSources<'_> {
                 StepState::Running | StepState::Verifying | StepState::Queued | StepState::Waiting
             )
         });
-        let goes_on = is_open && self.scope.record.run.ended.is_none();
-        let until = groups.iter().filter_map(|group| group.ended).max();
+        let over = self.scope.record.run.ended.or(self.interrupted());
+        let goes_on = is_open && over.is_none();
+        let until = if is_open { over } else { groups.iter().filter_map(|group| group.ended).max() };
         Some(TimelineBar {
             kind: BarKind::Parts,
             from,
-            until: if goes_on { None } else { until.or(self.scope.record.run.ended) },
+            until: if goes_on { None } else { until.or(over) },
             state: String::new(),
-            text: groups_text(groups),
+            text: self.groups_text(groups),
         })
     }
 
@@ -319,7 +325,7 @@ impl TimelineSources<'_> {
         let total: usize = groups.iter().map(|group| group.count).sum();
         if total > MAX_ITEMS {
             let mut row = TimelineRow {
-                name: groups_text(groups),
+                name: self.groups_text(groups),
                 link: format!("/runs/{}?tab=steps", self.run()),
                 is_part: true,
                 ..TimelineRow::default()
@@ -348,7 +354,7 @@ impl TimelineSources<'_> {
         for child in self.scope.record.nested_in(task_id).take(*budget) {
             *budget -= 1;
             let run = &child.run;
-            let ended = run.ended.or(self.scope.record.run.ended);
+            let ended = run.ended.or(self.scope.record.run.ended).or(self.interrupted());
             rows.push(TimelineRow {
                 name: format!("{} {}", run.plan, run.id.short()),
                 link: format!("/runs/{}", run.id),
@@ -402,6 +408,8 @@ impl TimelineSources<'_> {
             // An attempt may begin before people answer, but not before it has its locks.
             let next = next.filter(|_| span.kind == BarKind::Queued);
             let until = span.until.or(next).or(self.scope.record.run.ended);
+            // A lock is not waited for without a process; people are.
+            let until = until.or(self.interrupted().filter(|_| span.kind == BarKind::Queued));
             let (state, text) = (String::new(), span.text.clone());
             row.bars.push(TimelineBar { kind: span.kind, from: span.from, until, state, text });
         }
@@ -422,7 +430,9 @@ impl TimelineSources<'_> {
         };
         let waits = self.waits.get(&TaskId { step: step.step.clone(), item: step.item });
         let waits = waits.into_iter().flatten().filter(|span| span.kind == BarKind::Waiting);
-        for (from, until) in apart_from(attempt.started, attempt.ended.or(over), waits) {
+        let is_lost = attempt.exit == Some(WorkExit::Interrupted);
+        let idle = self.idle.iter().filter(|_| is_lost);
+        for (from, until) in apart_from(attempt.started, attempt.ended.or(over), waits.chain(idle)) {
             row.bars.push(TimelineBar {
                 kind: BarKind::Running,
                 from,
@@ -447,10 +457,33 @@ impl TimelineSources<'_> {
         }
     }
 
-    /// Returns the time at which the work is seen to be over, if no process goes on with the run.
-    fn interrupted(&self) -> Option<Moment> {
-        (self.scope.record.life == RunLifecycle::Interrupted).then_some(self.scope.now)
+    /// Returns the items of a step in words: `20 items: 2 failed, 18 succeeded`.
+    fn groups_text(&self, groups: &[ItemGroup]) -> String {
+        let total: usize = groups.iter().map(|group| group.count).sum();
+        let mut sorted: Vec<&ItemGroup> = groups.iter().collect();
+        sorted.sort_by_key(|group| group.state != StepState::Failed);
+        let shown = |group: &ItemGroup| self.scope.record.life.shown_state(group.state);
+        let parts: Vec<String> =
+            sorted.iter().map(|group| format!("{} {}", group.count, shown(group).as_str())).collect();
+        format!("{}: {}", plural(total, "item"), parts.join(", "))
     }
+
+    /// Returns the last known time of the work, if no process goes on with the run.
+    fn interrupted(&self) -> Option<Moment> {
+        let record = self.scope.record;
+        (record.life == RunLifecycle::Interrupted).then(|| record.run.work_end.known(self.scope.now))
+    }
+}
+
+/// Returns the times in which no process had a run before it was resumed.
+fn idle_spans(scope: &RunScope<'_>) -> Result<Vec<WaitSpan>, CommandError> {
+    let spans = scope.store().runs().idle_intervals(scope.run)?.into_iter().map(|interval| WaitSpan {
+        kind: BarKind::Waiting,
+        from: interval.from,
+        until: Some(interval.until),
+        text: String::new(),
+    });
+    Ok(spans.collect())
 }
 
 /// Returns the parts of a stretch of time in which no task waited; of one that goes on, the last goes on, too.
@@ -473,16 +506,6 @@ fn apart_from<'a>(
         parts.push((from, until));
     }
     parts
-}
-
-/// Returns the items of a step in words: `20 items: 2 failed, 18 succeeded`.
-fn groups_text(groups: &[ItemGroup]) -> String {
-    let total: usize = groups.iter().map(|group| group.count).sum();
-    let mut sorted: Vec<&ItemGroup> = groups.iter().collect();
-    sorted.sort_by_key(|group| group.state != StepState::Failed);
-    let parts: Vec<String> =
-        sorted.iter().map(|group| format!("{} {}", group.count, group.state.as_str())).collect();
-    format!("{}: {}", plural(total, "item"), parts.join(", "))
 }
 
 fn mark_of(check: &CheckRow) -> CheckMark {

@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     CommandError,
+    names::task_name,
     state::{reader::StateReader, record::load_record_head},
     views::{
         log::{RunOutputQuery, RunOutputView, run_output_view},
@@ -18,13 +19,16 @@ use crate::{
     },
 };
 use wf_base::{keyword::Keyword, keywords, name::RunId, time::Moment};
-use wf_core::{machine::StepState, undo::UndoOffer};
+use wf_core::{
+    machine::{StepState, TaskId},
+    undo::UndoOffer,
+};
 use wf_model::Plan;
 use wf_report::{
     draw::{TimelineRange, rounds_plot},
-    record::{ModelSpending, RunLifecycle, RunRecord},
+    record::{ModelSpending, RunRecord},
 };
-use wf_store::{StepOrder, StoreReader};
+use wf_store::{StepOrder, StoreReader, WorkEnd};
 
 /// The most nested runs of a page.
 pub(super) const PAGE_NESTED: usize = 200;
@@ -101,7 +105,9 @@ pub struct RunView {
     pub title: Option<String>,
     /// The time at which it is read.
     pub now: Moment,
-    /// The time in which it was worked on, in milliseconds; absent: it has ended, or goes on.
+    /// True if a process has it: its time goes on.
+    pub has_process: bool,
+    /// The time in which it was worked on, in milliseconds; absent: it has ended, goes on, or nobody knows it.
     pub worked_ms: Option<u64>,
     /// The word for the shown tab.
     pub tab: &'static str,
@@ -164,7 +170,8 @@ pub fn run_view(
         record: Value::Null,
         title: plan.as_ref().and_then(|plan| plan.parts().title.clone()),
         now,
-        worked_ms: worked_ms(store, &record)?,
+        has_process: record.run.work_end == WorkEnd::Open,
+        worked_ms: worked_ms(&record, now),
         tab: tab.as_str(),
         tabs: tabs.into_iter().map(RunTab::as_str).collect(),
         requests: if record.run.pending_approvals > 0 { open_requests_of(reader, run)? } else { Vec::new() },
@@ -195,16 +202,15 @@ pub fn run_view(
     }
     record.steps = rows;
     view.record = head_document(record, tab);
+    name_tasks(store, run, &mut view.record)?;
     Ok(view)
 }
 
-/// Returns the time in which a run was worked on that nobody goes on with, in milliseconds.
-fn worked_ms(store: &StoreReader, record: &RunRecord) -> Result<Option<u64>, CommandError> {
-    if record.life != RunLifecycle::Interrupted {
-        return Ok(None);
-    }
-    let worked = store.runs().work_time(&record.run.id)?;
-    Ok(Some(u64::try_from(worked.as_millis()).unwrap_or(u64::MAX)))
+/// Returns the time in which a run was worked on that has no process, in milliseconds, if it is known.
+fn worked_ms(record: &RunRecord, now: Moment) -> Option<u64> {
+    let run = &record.run;
+    let worked = run.worked(now).filter(|_| run.ended.is_none() && run.work_end != WorkEnd::Open)?;
+    Some(u64::try_from(worked.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Returns the tabs of a run.
@@ -217,6 +223,21 @@ fn tabs_of(record: &RunRecord) -> Vec<RunTab> {
         _ => true,
     };
     RunTab::ALL.iter().filter(is_shown).copied().collect()
+}
+
+/// Gives the steps and the agents in the document of a run their names, as people read them.
+pub(super) fn name_tasks(store: &StoreReader, run: &RunId, document: &mut Value) -> Result<(), CommandError> {
+    for list in ["steps", "agents"] {
+        for part in document.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let Ok(task_id) = TaskId::deserialize(&*part) else { continue };
+            let name = match part.get("item_key").and_then(Value::as_str) {
+                Some(key) => task_id.display_name(Some(key)),
+                None => task_name(store, run, &task_id)?,
+            };
+            part["name"] = name.into();
+        }
+    }
+    Ok(())
 }
 
 /// Returns the document of a run without what another tab than the shown one has.

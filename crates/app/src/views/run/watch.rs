@@ -44,7 +44,8 @@ pub struct WatchedRun {
     pub life: RunLifecycle,
     /// The reason for its outcome; empty for success.
     pub reason: String,
-    pub took: Duration,
+    /// The time worked on it; `None`: nobody knows it.
+    pub took: Option<Duration>,
     /// The number of tasks by the word for their state.
     pub states: BTreeMap<&'static str, usize>,
     /// The number of steps that have not begun.
@@ -75,6 +76,8 @@ pub struct WatchedStep {
     /// The time since its start, up to its end; `None`: it has not begun.
     pub took: Option<Duration>,
     pub reason: String,
+    /// The run nested in it, which has its output; `None`: it has none.
+    pub nested: Option<RunId>,
 }
 
 /// An open request of a run.
@@ -136,14 +139,15 @@ impl RunWatcher {
         } else {
             page.states.values().sum()
         };
+        let nested = nested_runs(store.runs().children(run)?);
         let mut watched = WatchedRun {
             run: run.to_string(),
             plan: row.plan.clone(),
             life,
-            took: row.duration_until(row.ended.unwrap_or(now)),
+            took: row.worked(now),
             reason: row.reason.clone(),
             first: query.first,
-            steps: page.steps.iter().map(|step| watched_step(step, life, now)).collect(),
+            steps: page.steps.iter().map(|step| watched_step(step, life, now, &nested)).collect(),
             spent: self.spent(reader)?,
             ..WatchedRun::default()
         };
@@ -220,15 +224,32 @@ impl RunWatcher {
     }
 }
 
-fn watched_step(row: &StepRow, life: RunLifecycle, now: Moment) -> WatchedStep {
+/// Returns the last run that each task uses.
+fn nested_runs(children: Vec<(RunId, String)>) -> BTreeMap<TaskId, RunId> {
+    let task = |attempt: &str| attempt.rsplit_once('#')?.0.parse::<TaskId>().ok();
+    children.into_iter().filter_map(|(run, attempt)| Some((task(&attempt)?, run))).collect()
+}
+
+fn watched_step(
+    row: &StepRow,
+    life: RunLifecycle,
+    now: Moment,
+    nested_runs: &BTreeMap<TaskId, RunId>,
+) -> WatchedStep {
     let task_id = TaskId { step: row.step.clone(), item: row.item };
+    let nested = nested_runs.get(&task_id).cloned();
     WatchedStep {
         name: task_id.display_name(row.item_key.as_deref()),
         task_id: Some(task_id),
         word: state_word(life.shown_state(row.state), row.standing),
         attempts: row.attempts,
-        took: row.started.map(|started| row.ended.unwrap_or(now).since(started)),
+        // Nobody knows until when it was at work if its run has no process.
+        took: row
+            .started
+            .zip(row.ended.or((life != RunLifecycle::Interrupted).then_some(now)))
+            .map(|(started, end)| end.since(started)),
         reason: row.reason.clone(),
+        nested,
     }
 }
 

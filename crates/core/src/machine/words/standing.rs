@@ -64,6 +64,9 @@ keywords! {
         Verifying = "verifying",
         /// It waits: for a lock, or for the next attempt.
         Waiting = "waiting",
+        /// It was queued or at work when the process of its run died: shown to people, and never recorded.
+        #[serde(skip_deserializing)]
+        Interrupted = "interrupted",
         /// It ended well.
         Succeeded = "succeeded",
         /// It failed and is out of attempts.

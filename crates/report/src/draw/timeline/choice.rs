@@ -47,7 +47,7 @@ pub fn choose_rows(rows: Vec<TimelineRow>, limit: usize) -> TimelineChoice {
 fn rank(state: &str) -> u8 {
     match state {
         "failed" => 0,
-        "running" | "verifying" | "waiting" => 1,
+        "running" | "verifying" | "waiting" | "interrupted" => 1,
         _ => 2,
     }
 }

@@ -154,6 +154,7 @@ fn glyph(state: &str) -> &'static str {
         "failed" | "refuted" | "abandoned" => "✕",
         "running" | "verifying" => "◌",
         "waiting" => "‖",
+        "interrupted" => "⚡\u{fe0e}",
         "skipped" => "–",
         "cancelled" => "⊘",
         "" => "",

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_dead_run_is_not_shown_as_running() {
         let going = RunRow { state: RunState::Running, ended: None, ..sample::run() };
-        let asking = RunRow { pending_approvals: 1, ..going.clone() };
+        let asking = RunRow { pending_approvals: 1, waits_for_people: true, ..going.clone() };
         let look = RunRow { goal: Some(ReconciliationPart::Look), ..sample::run() };
         let owner = |alive| Some(RunOwner { pid: 7, alive });
         let going_on = |row: &RunRow, alive, total| RunListing {

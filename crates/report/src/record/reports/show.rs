@@ -1,4 +1,4 @@
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use super::folded::FoldedItems;
 use crate::{
@@ -33,7 +33,7 @@ pub fn show(record: &RunRecord, now: Moment) -> String {
     if !record.steps.is_empty() {
         text.push('\n');
     }
-    steps(record, 0, &mut text);
+    steps(record, 0, now, &mut text);
     let own: Vec<&CheckRow> = record.own_rulings().collect();
     if !own.is_empty() {
         let modes = certainty_counts(own.iter().map(|check| &check.verdict)).unwrap_or_default();
@@ -156,7 +156,7 @@ fn of_goal(run: &RunRow) -> String {
     }
 }
 
-fn steps(record: &RunRecord, depth: usize, text: &mut String) {
+fn steps(record: &RunRecord, depth: usize, now: Moment, text: &mut String) {
     let folded = FoldedItems::from_record(record);
     for row in &record.steps {
         let place = task_of_row(row);
@@ -167,6 +167,7 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         let rulings = record.rulings(&place);
         let is_explained = rulings.iter().any(|check| !check.verdict.passed());
         let mut notes = Vec::new();
+        notes.extend(items_text(record, row));
         notes.extend(record.gap(&place));
         notes.extend(
             certainty_counts(rulings.iter().map(|check| &check.verdict))
@@ -175,17 +176,19 @@ fn steps(record: &RunRecord, depth: usize, text: &mut String) {
         notes.extend(record.loops_of_task(&place));
         notes.extend(doubts_text(record, row));
         notes.extend(left_text(record, &place));
-        text.push_str(&step(row, depth, is_explained, &notes));
+        let time = step_duration(row).or_else(|| running_time(record, row, now));
+        let line = StepLine { row, time, depth, is_explained };
+        text.push_str(&line.text(&notes));
         for check in rulings {
             text.push_str(&ruling(check));
         }
         let depth = depth + 1 + usize::from(row.item.is_some());
         for nested in record.nested_in(&place) {
-            steps(nested, depth, text);
+            steps(nested, depth, now, text);
         }
         for (id, child) in record.children_of(&place) {
             text.push_str(&child_line(&id, child, depth));
-            steps(child, depth + 1, text);
+            steps(child, depth + 1, now, text);
         }
         for child in record.unbegun.iter().filter(|child| child.id.attempt.task_id == place) {
             text.push_str(&unbegun_line(child, depth));
@@ -198,6 +201,7 @@ fn child_line(id: &ChildId, record: &RunRecord, depth: usize) -> String {
     let run = &record.run;
     let state = match run.state {
         RunState::Running if record.life == RunLifecycle::Waiting => StepState::Waiting,
+        RunState::Running if record.life == RunLifecycle::Interrupted => StepState::Interrupted,
         RunState::Running => StepState::Running,
         RunState::Ended(RunOutcome::Succeeded) => StepState::Succeeded,
         RunState::Ended(RunOutcome::Cancelled) => StepState::Cancelled,
@@ -218,28 +222,56 @@ pub(super) fn doubts_text(record: &RunRecord, row: &StepRow) -> Vec<String> {
     own.into_iter().chain(other).collect()
 }
 
-/// The line of a step; `told` leaves out the reason for its failure, which its checks show.
-fn step(row: &StepRow, depth: usize, is_explained: bool, notes: &[String]) -> String {
-    let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
-    let mut about = format!("{margin}{}", row_display_name(row));
-    about.push_str(&attempt_label(row.attempts));
-    if row.allowed_to_fail {
-        about.push_str(" · ignored (on_error: continue)");
+/// Returns the time for which a task has been at work, from its first attempt on, or that of its first item.
+fn running_time(record: &RunRecord, row: &StepRow, now: Moment) -> Option<Duration> {
+    let is_at_work = matches!(row.state, StepState::Running | StepState::Verifying);
+    let items = record.steps.iter().filter(|item| row.item.is_none() && item.step == row.step);
+    let started = row.started.or_else(|| items.filter_map(|item| item.started).min())?;
+    is_at_work.then(|| now.since(started))
+}
+
+/// Returns the number of items that have ended, of a repeated step that has not.
+fn items_text(record: &RunRecord, row: &StepRow) -> Option<String> {
+    let is_item = |item: &&StepRow| row.item.is_none() && item.step == row.step && item.item.is_some();
+    let items = record.steps.iter().filter(is_item);
+    let (done, total) =
+        items.fold((0, 0), |(done, total), item| (done + usize::from(item.state.is_final()), total + 1));
+    (total > 0 && !row.state.is_final()).then(|| format!("{done} of {total}"))
+}
+
+/// The line of a step.
+struct StepLine<'a> {
+    row: &'a StepRow,
+    time: Option<Duration>,
+    depth: usize,
+    /// True if its checks show the reason for its failure.
+    is_explained: bool,
+}
+
+impl StepLine<'_> {
+    fn text(&self, notes: &[String]) -> String {
+        let Self { row, time, depth, is_explained } = *self;
+        let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
+        let mut about = format!("{margin}{}", row_display_name(row));
+        about.push_str(&attempt_label(row.attempts));
+        if row.allowed_to_fail {
+            about.push_str(" · ignored (on_error: continue)");
+        }
+        if row.cache_key.is_some() {
+            about.push_str(" · cached");
+        }
+        if let Some(from) = &row.reused_from {
+            let _ = write!(about, " · reused from run {}", from.short());
+        }
+        if !row.reason.is_empty() && !is_explained && row.reused_from.is_none() {
+            let _ = write!(about, " · {}", untrusted(first_line(&row.reason)));
+        }
+        for note in notes {
+            let _ = write!(about, " · {note}");
+        }
+        let verb = state_word(row.state, row.standing);
+        line(state_style(row.state), verb, time, &about)
     }
-    if row.cache_key.is_some() {
-        about.push_str(" · cached");
-    }
-    if let Some(from) = &row.reused_from {
-        let _ = write!(about, " · reused from run {}", from.short());
-    }
-    if !row.reason.is_empty() && !is_explained && row.reused_from.is_none() {
-        let _ = write!(about, " · {}", untrusted(first_line(&row.reason)));
-    }
-    for note in notes {
-        let _ = write!(about, " · {note}");
-    }
-    let verb = state_word(row.state, row.standing);
-    line(state_style(row.state), verb, step_duration(row), &about)
 }
 
 fn ruling(check: &CheckRow) -> String {
@@ -357,7 +389,7 @@ mod tests {
     use super::show;
     use crate::record::tests::sample;
     use wf_base::{time::Moment, untrusted::plain};
-    use wf_core::machine::{BudgetLedger, Standing};
+    use wf_core::machine::{BudgetLedger, Standing, StepState};
     use wf_model::RunBudget;
 
     fn at() -> Moment {
@@ -406,6 +438,31 @@ next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
+    }
+
+    #[test]
+    fn a_step_at_work_has_its_time_and_a_repeated_one_its_items() {
+        let mut record = sample::record();
+        let mut whole = sample::step("fetch", StepState::Running, Standing::Unchecked);
+        (whole.started, whole.ended) = (None, None);
+        let items = (0..20).map(|number| {
+            let state = if number < 8 { StepState::Succeeded } else { StepState::Running };
+            let mut item = sample::step("fetch", state, Standing::Reported);
+            (item.item, item.item_key) = (Some(number), Some(format!("i{number}")));
+            item.started = Some(Moment::from_millis(1_700_000_000_000 + 30_000));
+            item.ended = item.ended.filter(|_| number < 8);
+            item
+        });
+        record.steps = [whole].into_iter().chain(items).collect();
+        let text = plain(&show(&record, at()));
+        for line in ["running   1m 00s  fetch · 8 of 20\n", "running   1m 00s    fetch[i8]\n"] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        for row in &mut record.steps {
+            row.state = if row.state == StepState::Running { StepState::Interrupted } else { row.state };
+        }
+        let text = plain(&show(&record, at()));
+        assert!(text.contains("interrupted            fetch · 8 of 20\n"), "{text}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use wf_core::machine::{
 use wf_model::{
     FailureClass, JsonObject, Plan, PlanParts, PlanPolicy, RetryPolicy, ShellScript, Step, StepIx, StepWork,
 };
-use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability};
+use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability, WorkEnd};
 
 pub(crate) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
@@ -51,6 +51,7 @@ pub(crate) fn run() -> RunRow {
         goal: None,
         durability: Some(StoreDurability::Full),
         idle_ms: 0,
+        work_end: WorkEnd::At(at(3_210)),
     }
 }
 

@@ -151,7 +151,7 @@ fn a_browser_that_starts_nothing_enrols_nobody() {
     }
     // A passkey signs what cannot be taken back, and so takes one.
     let pages = Pages::open(&sandbox);
-    let passkey = format!("passkey:localhost:{}", PASSKEY);
+    let passkey = format!("passkey:localhost:{PASSKEY}");
     let sent = pages.sign_key(&passkey, "phone", &ada, |_| {});
     refused(&sent, "only a passkey signs for one");
 }

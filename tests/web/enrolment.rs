@@ -108,6 +108,32 @@ fn an_approver_enrols_the_key_of_another_browser_on_a_page() {
     refused(&pages.draft_key(&key, "phone"), "already");
     git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "phone"]);
     assert_eq!(pages.view(&page)["uncommitted"], "");
+    // Where somebody takes it back by hand, the approver's signature alone brings nothing again.
+    git(&["checkout", "-q", "HEAD~1", "approvers.yaml"]);
+    refused(&send(&ada, &same), "does not ask to be enrolled");
+    assert!(!sandbox.read("approvers.yaml").contains(&key));
+}
+
+#[test]
+fn nobody_is_enrolled_without_a_record_and_a_shared_list_stays_one() {
+    let sandbox = Sandbox::new();
+    let (ada, phone) = signers();
+    let key = phone.public().hex();
+    sandbox.wf(&["key", "enrol", "ada", &ada.public().hex(), "--yes"]).exits(0);
+    let pages = Pages::open(&sandbox);
+    pages.own_post("/keys", &format!("key={key}"));
+    std::fs::rename(sandbox.at("approvers.yaml"), sandbox.at("shared.yaml")).unwrap();
+    std::os::unix::fs::symlink("shared.yaml", sandbox.at("approvers.yaml")).unwrap();
+    let log = sandbox.at(".wf/audit");
+    std::fs::rename(&log, sandbox.at("audit-away")).unwrap();
+    std::fs::write(&log, "").unwrap();
+    let sent = pages.sign_key(&key, "phone", &ada, |_| {});
+    assert!(!sent.starts_with("HTTP/1.1 303 ") && !sandbox.read("shared.yaml").contains(&key), "{sent}");
+    std::fs::remove_file(&log).unwrap();
+    std::fs::rename(sandbox.at("audit-away"), &log).unwrap();
+    let sent = pages.sign_key(&key, "phone", &ada, |_| {});
+    assert!(sent.starts_with("HTTP/1.1 303 "), "{sent}");
+    assert!(sandbox.at("approvers.yaml").is_symlink() && sandbox.read("shared.yaml").contains(&key));
 }
 
 #[test]

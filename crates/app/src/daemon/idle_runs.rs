@@ -19,9 +19,10 @@ pub(super) fn resume_due_runs(daemon: &mut Daemon<'_>, now: Moment) -> Option<Mo
         let purpose = ChildPurpose::Resume(run.run.clone());
         // One that could not go on is tried again once something about it is different.
         if !daemon.children.runs_for(&purpose)
-            && daemon.due_at_resume.insert(run.run, run.mark) != Some(run.mark)
+            && daemon.due_at_resume.insert(run.run.clone(), run.mark) != Some(run.mark)
+            && daemon.spawn(purpose)
         {
-            daemon.spawn(purpose);
+            daemon.caller.message_line(&format!("run {} goes on", run.run.short()));
         }
     }
     next

@@ -104,13 +104,16 @@ pub(super) fn add_key(
         return Ok(KeyEnrolment::Before(shown));
     };
     check(&text)?;
+    // A list that several workspaces share by a link stays one.
+    let path = fs::canonicalize(&path).unwrap_or(path);
     let permissions = fs::metadata(&path).ok().map(|metadata| metadata.permissions());
+    // Nobody becomes an approver without a record of it.
+    let (id, name) = (key.id(), name.to_owned());
+    watch::record_act(caller, WorkspaceAction::KeyEnrolled { key: id, name, signed_by })?;
     write_approvers(&path, &text, permissions)
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
-    drop(changed);
     forget_asked(caller, key)?;
-    let (id, name) = (key.id(), name.to_owned());
-    watch::record_quietly(caller, WorkspaceAction::KeyEnrolled { key: id, name, signed_by });
+    drop(changed);
     Ok(KeyEnrolment::Now(shown))
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{
     approvers::{NewApprover, add_key, text_with},
+    asked::noted_keys,
     known::approvers_of,
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
     approve::{draft_statement, rejected_signature},
     failure::usage_error,
 };
-use wf_base::{digest::Sha256Digest, name::PlanId, remedy::UserAction, untrusted::plain};
+use wf_base::{digest::Sha256Digest, name::PlanId, remedy::UserAction, time::Moment, untrusted::plain};
 use wf_core::{machine::PinnedFile, risk::RiskLevel};
 use wf_model::JsonObject;
 use wf_report::unified_diff;
@@ -159,6 +160,7 @@ pub fn submit_enrolment(
     let expected = Sha256Digest::of_bytes(review.after.as_bytes());
     let approver = NewApprover { name: candidate.name, key: candidate.key, signed_by: Some(signer.key_id) };
     add_key(caller, approver, |text| {
+        check_asked(caller, candidate.key, signed.issued)?;
         let is_signed = Sha256Digest::of_bytes(text.as_bytes()) == expected;
         let changed = || {
             refused("the approvers changed meanwhile")
@@ -167,6 +169,18 @@ pub fn submit_enrolment(
         is_signed.then_some(()).ok_or_else(changed)
     })?;
     Ok(EnrolledBy(signer.name.clone()))
+}
+
+/// Fails unless a key asks since before a signature for it: what was signed once enrols nobody again.
+fn check_asked(caller: &dyn Caller, key: &ApproverKey, issued: Moment) -> Result<(), CommandError> {
+    let asked = noted_keys(caller)?.into_iter().find(|asked| asked.key == *key);
+    if asked.is_some_and(|asked| asked.at <= issued) {
+        return Ok(());
+    }
+    let message =
+        "the key does not ask to be enrolled, or asks since a later time than that of the signature";
+    let error = CommandError::new(CliExitCode::Approval, message);
+    Err(error.hint("let its browser ask on its page of keys, and sign a new draft"))
 }
 
 impl EnrolmentReview {

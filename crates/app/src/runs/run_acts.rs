@@ -13,9 +13,14 @@ use super::{
     resume::{CancelledRun, ResumableRun},
     retry::RetryDraft,
 };
-use crate::{Caller, CliExitCode, CommandError, goals::FileLock, watch};
+use crate::{
+    Caller, CliExitCode, CommandError,
+    goals::FileLock,
+    views::{open_requests, state_reader},
+    watch,
+};
 use wf_base::{name::RunId, remedy::UserAction, untrusted::plain};
-use wf_store::{RunState, StoreReader, feed::WorkspaceAction};
+use wf_store::{RunRow, RunState, StoreReader, feed::WorkspaceAction};
 
 /// The longest wait for a cancelled run to end, and for a resumed one to go on. Either may take longer, and is seen later.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -47,11 +52,29 @@ pub fn request_resume(caller: &dyn Caller, run: &RunId) -> Result<(), CommandErr
     if let Some(outcome) = recorded.outcome() {
         return Err(recorded.already_ended(outcome));
     }
-    let before = StoreReader::from_whole_log(&workspace.state)?.leases().of_run(run)?.len();
+    let reader = StoreReader::from_whole_log(&workspace.state)?;
+    check_has_work(caller, run, &reader.runs().get(run)?)?;
+    let before = reader.leases().of_run(run)?.len();
     watch::record_act(caller, WorkspaceAction::RunResumeRequested { run: run.clone() })?;
     act(caller, &["resume", run.as_str(), "--wait"], |reader| {
         Ok(reader.leases().of_run(run)?.len() > before || reader.runs().get(run)?.state != RunState::Running)
     })
+}
+
+/// Fails if all that is left of a run waits for people who have not answered: a process would only wait with it.
+fn check_has_work(caller: &dyn Caller, run: &RunId, run_row: &RunRow) -> Result<(), CommandError> {
+    let Some(reader) = state_reader(caller)?.filter(|_| run_row.waits_for_people) else {
+        return Ok(());
+    };
+    let now = caller.host().now();
+    let requests = open_requests(&reader)?;
+    let mut own = requests.iter().filter(|request| request.top == *run);
+    if own.all(|request| request.answers == 0 && request.ask.expires > now) {
+        let error =
+            CommandError::new(CliExitCode::Waiting, format!("run {} waits for an answer", run.short()));
+        return Err(error.hint("it goes on once its requests are answered"));
+    }
+    Ok(())
 }
 
 /// Starts a run that repeats what did not succeed in another one, with its parameters and the files as they are now.

@@ -30,6 +30,7 @@ use wf_exec::{
     tree,
 };
 use wf_lang::DiskFiles;
+use wf_report::record::RunLifecycle;
 use wf_store::{
     self as store, RESTORE_PREFIX, RunFilter, RunLease, RunRetention, RunRow, RunState, StateFolder,
     StoreError, StoreReader, verify_chain, verify_chain_after,
@@ -208,7 +209,7 @@ fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
 /// Reports the runs without an engine.
 fn check_interrupted_runs(caller: &dyn Caller, reader: &StoreReader) -> Option<DoctorFinding> {
     let runs = find_interrupted_runs(reader);
-    let runs: Vec<&str> = runs.iter().map(RunId::short).collect();
+    let runs: Vec<&str> = runs.iter().map(|run| run.id.short()).collect();
     let actions = [UserAction::ResumeSomeRun, UserAction::CancelSomeRun];
     let [resume, cancel] = actions.map(|action| caller.action_words(&action));
     let description = format!("{} · for each: `{resume}` or `{cancel}`", runs.join(", "));
@@ -216,15 +217,14 @@ fn check_interrupted_runs(caller: &dyn Caller, reader: &StoreReader) -> Option<D
 }
 
 /// Returns the newest unended runs without an engine.
-pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Vec<RunId> {
+pub(crate) fn find_interrupted_runs(reader: &StoreReader) -> Vec<RunRow> {
     let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let dead = |run: &RunRow| {
         let owner = reader.leases().owner(&run.id).ok().flatten();
-        // A run that waits for approvals needs no engine.
-        run.pending_approvals == 0 && !owner.is_some_and(|owner| owner.alive)
+        RunLifecycle::of(run, owner) == RunLifecycle::Interrupted
     };
     let runs = reader.runs().list(MAX_NAMED, &filter).unwrap_or_default();
-    runs.into_iter().filter(dead).map(|run| run.id).collect()
+    runs.into_iter().filter(dead).collect()
 }
 
 /// Compares the logs of the newest runs with the record, or those of all.

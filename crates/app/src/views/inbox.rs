@@ -73,9 +73,9 @@ pub fn notices(
     if let Some(reader) = reader {
         notices.extend(find_interrupted_runs(reader).iter().map(|run| Notice {
             subject: "interrupted",
-            text: format!("no process works on run {}", run.short()),
-            command: caller.action_words(&UserAction::ResumeRun(run.clone())),
-            page: Some(format!("/runs/{run}")),
+            text: format!("no process works on {}, run {}", run.plan, run.id.short()),
+            command: caller.action_words(&UserAction::ResumeRun(run.id.clone())),
+            page: Some(format!("/runs/{}", run.id)),
         }));
         notices.extend(queue_entries(reader)?.iter().filter_map(|entry| dead_letter_notice(words, entry)));
     }

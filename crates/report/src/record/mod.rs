@@ -8,6 +8,7 @@
 mod alternatives;
 mod calls;
 mod decisions;
+mod error_line;
 mod gaps;
 mod lifecycle;
 mod listing;
@@ -27,6 +28,7 @@ pub use calls::{
     ToolCallText, exchange_text, planning_list, planning_text,
 };
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};
+pub use error_line::error_line;
 pub use gaps::GapTrajectory;
 pub use lifecycle::{RunLifecycle, write_lifecycle};
 pub use listing::{RunListing, StepProgress};

@@ -12,7 +12,7 @@ use crate::{
     error::StoreError,
     files::{
         compared_file::ComparedFile,
-        folder::{StoreDurability, create_in, open_regular, own_file},
+        folder::{StateFolder, StoreDurability, create_in, open_regular, own_file},
     },
 };
 use wf_base::{digest::Sha256Digest, failpoint};
@@ -25,18 +25,25 @@ const CHUNK: usize = 128 * 1024;
 pub struct BlobStore {
     dir: PathBuf,
     durability: StoreDurability,
+    /// The workspace of the state that the folder is in: without it, the folder is not created.
+    workspace: Option<PathBuf>,
 }
 
 impl BlobStore {
     /// Takes the folder of the files; it is created with the first file.
     pub fn new(dir: PathBuf, durability: StoreDurability) -> Self {
-        Self { dir, durability }
+        Self { dir, durability, workspace: None }
     }
 
-    /// Returns a store in another folder, as durable as this one.
+    /// Takes the folder of the files of a state.
+    pub(crate) fn of_state(folder: &StateFolder, durability: StoreDurability) -> Self {
+        Self { workspace: Some(folder.workspace().to_owned()), ..Self::new(folder.blobs(), durability) }
+    }
+
+    /// Returns a store in another folder of the same state, as durable as this one.
     #[must_use]
     pub fn in_folder(&self, dir: PathBuf) -> Self {
-        Self { dir, durability: self.durability }
+        Self { dir, ..self.clone() }
     }
 
     /// Stores a copy of a file; returns its digest and size.
@@ -157,7 +164,10 @@ impl BlobStore {
     }
 
     fn create_folder(&self) -> std::io::Result<()> {
-        create_in(self.dir.ancestors().nth(2).unwrap_or(&self.dir), &self.dir, 0o777)
+        match &self.workspace {
+            Some(workspace) => create_in(workspace, &self.dir, 0o777),
+            None => fs::create_dir_all(&self.dir),
+        }
     }
 
     /// Gives a complete file its name, unless there is one of that name.

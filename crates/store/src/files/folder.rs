@@ -108,7 +108,7 @@ impl StateFolder {
     }
 
     /// Returns the folder that it is in.
-    fn workspace(&self) -> &Path {
+    pub(crate) fn workspace(&self) -> &Path {
         self.0.parent().unwrap_or(&self.0)
     }
 

@@ -14,11 +14,12 @@ use crate::{
     lease::run_lease::RunLease,
     views::{
         runs::RunTable,
-        view::{RunRow, WorkEnd},
+        view::{AttemptRow, RunRow, WorkEnd},
         waits::is_at_work,
     },
 };
 use wf_base::{name::RunId, time::Moment};
+use wf_core::machine::WorkExit;
 
 /// The latest time before an instant in the tables of a run.
 const LAST_TIME: &str = "WITH own (key) AS (SELECT key FROM runs WHERE id = ?1)
@@ -38,6 +39,12 @@ pub struct IdleInterval {
 }
 
 impl IdleInterval {
+    /// True if an attempt was running all through it.
+    fn is_worked(&self, attempt: &AttemptRow) -> bool {
+        let ended = attempt.ended.is_none_or(|ended| ended >= self.until);
+        attempt.started <= self.from && ended && attempt.exit != Some(WorkExit::Interrupted)
+    }
+
     /// Returns the part of it lying in the life of a run.
     fn overlap_with_run(&self, row: &RunRow) -> Duration {
         let until = row.ended.map_or(self.until, |ended| ended.min(self.until));
@@ -67,7 +74,13 @@ impl RunTable<&StoreReader> {
                 Some(released) => released,
                 None => self.last_sign_before(&top, after)?.max(before.acquired_at),
             };
-            intervals.push(IdleInterval { from, until: after.acquired_at });
+            let interval = IdleInterval { from, until: after.acquired_at };
+            // Work may outlive the process that began it.
+            let outlived = before.released.is_none()
+                && self.0.attempts().of_run(&top)?.iter().any(|attempt| interval.is_worked(attempt));
+            if !outlived {
+                intervals.push(interval);
+            }
         }
         Ok(intervals)
     }

@@ -47,6 +47,8 @@ async function showPlaces(name, text) {
   const known = answer.ok ? (await answer.json()).known : null;
   const show = (part, value) => { document.getElementById(`${name}-${part}`).textContent = value ?? ""; };
   show("place", known?.places.join(" ") ?? "Whether it is enrolled could not be asked: load the page again.");
+  // In another workspace, it may still be wanted.
+  document.getElementById(`${name}-how`).hidden = Boolean(known?.is_enrolled) && known.places.length === 1;
   show("words", known?.words);
   show("digest", known?.digest);
 }

@@ -80,7 +80,7 @@ async function open(key, isNew) {
   aside.dataset.key = key;
   if (!await fill(key)) {
     aside.remove();
-    location.assign(pageOf(key));
+    location.replace(pageOf(key));
     return;
   }
   if (isNew) {

@@ -11,6 +11,7 @@ use crate::{
 };
 use wf_base::name::RunId;
 use wf_core::machine::{Attempt, CheckRuling, Standing, StepState, TaskId};
+use wf_report::record::error_line;
 use wf_store::{CheckRow, RunRow, StepOrder, StepRow, StepSelection};
 
 /// The most failed tasks that are read.
@@ -18,10 +19,6 @@ const MAX_READ: usize = 200;
 /// The most groups of a page, and the most named tasks of a group.
 const MAX_GROUPS: usize = 5;
 const MAX_NAMED: usize = 8;
-
-/// The longest line of a failure, in characters, and the words by which an output names an error.
-const MAX_LINE: usize = 200;
-const ERROR_WORDS: [&str; 4] = ["error", "fail", "panic", "exception"];
 
 /// The tasks of a run that failed.
 #[derive(Debug, Serialize)]
@@ -74,22 +71,13 @@ pub(in crate::views) fn failure_line(
 }
 
 fn line_of_group(group: &FailureGroup) -> Option<String> {
-    let of_check = group
-        .checks
-        .first()
-        .map(|check| format!("check `{}`: {}", check.verdict.name, check.verdict.mismatch()));
+    let of_check = group.checks.first().map(|check| {
+        let verdict = &check.verdict;
+        let printed = error_line(&verdict.evidence).filter(|line| !verdict.found.contains(line));
+        let printed = printed.map(|line| format!(": {line}")).unwrap_or_default();
+        format!("check `{}`{printed} · {}", verdict.name, verdict.mismatch())
+    });
     of_check.or_else(|| error_line(&group.log.as_ref()?.text))
-}
-
-/// Returns the last line of an output that names an error, or else the last one that is not empty.
-fn error_line(output: &str) -> Option<String> {
-    let names_error = |line: &&str| {
-        let line = line.to_lowercase();
-        ERROR_WORDS.iter().any(|word| line.contains(word))
-    };
-    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines().rfind(names_error).or_else(|| lines().next_back())?;
-    Some(line.chars().take(MAX_LINE).collect())
 }
 
 /// Returns the tasks that failed, by message, in a number of groups.
@@ -186,19 +174,4 @@ fn task_id_of(row: &StepRow) -> TaskId {
 fn task_of(row: &StepRow) -> FailureTask {
     let task_id = task_id_of(row);
     FailureTask { name: task_id.display_name(row.item_key.as_deref()), address: task_id.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::error_line;
-
-    #[test]
-    fn the_line_of_a_failure_names_an_error_or_is_the_last_one() {
-        let line = |output| error_line(output);
-        assert_eq!(line("one\nError: no file\n  at main\n").as_deref(), Some("Error: no file"));
-        assert_eq!(line("1 failed\nerror: two\nend").as_deref(), Some("error: two"));
-        assert_eq!(line("one\ntwo\n\n").as_deref(), Some("two"));
-        assert_eq!(line("\n  \n"), None);
-        assert_eq!(line(&"x".repeat(300)).map(|line| line.len()), Some(200));
-    }
 }

@@ -7,7 +7,10 @@ use super::taint::untrusted_values;
 use crate::{
     certainty_counts,
     lines::verdict_remarks,
-    record::record::{RunRecord, task_of_row},
+    record::{
+        error_line,
+        record::{RunRecord, task_of_row},
+    },
     rounds::change_text,
     state_style, state_word,
 };
@@ -291,6 +294,9 @@ fn failed_checks(explanation: &StepExplanation<'_>, row: &StepRow, attempt: u32)
         .map(|check| {
             let (name, verdict) = (&check.verdict.name, &check.verdict);
             let mut text = format!("`{name}` {}", verdict.mismatch());
+            if let Some(line) = error_line(&verdict.evidence).filter(|line| !text.contains(line.as_str())) {
+                let _ = write!(text, " · it printed: {}", untrusted(&line));
+            }
             if verdict.certainty == CheckCertainty::Plausible {
                 text.push_str(" (plausible)");
             }

@@ -88,7 +88,7 @@ impl Store {
             .name("wf-store".into())
             .spawn(move || writer.run(&waiting))
             .map_err(|error| StoreError::io("start a thread for", dir, &error))?;
-        let blobs = BlobStore::new(folder.blobs(), durability);
+        let blobs = BlobStore::of_state(&folder, durability);
         Ok(Self { blobs, folder, queue, reserve, thread: Some(thread) })
     }
 

@@ -12,7 +12,7 @@ use crate::{
     error::StoreError,
     files::{
         compared_file::ComparedFile,
-        folder::{StoreDurability, create_in, open_regular, own_file},
+        folder::{StateFolder, StoreDurability, create_in, open_regular, own_file},
     },
 };
 use wf_base::{digest::Sha256Digest, failpoint};
@@ -24,19 +24,27 @@ const CHUNK: usize = 128 * 1024;
 #[derive(Clone, Debug)]
 pub struct BlobStore {
     dir: PathBuf,
+    /// The folder that must be there when one for the files is created; `None`: it is created, too.
+    workspace: Option<PathBuf>,
     durability: StoreDurability,
 }
 
 impl BlobStore {
     /// Takes the folder of the files; it is created with the first file.
     pub fn new(dir: PathBuf, durability: StoreDurability) -> Self {
-        Self { dir, durability }
+        Self { dir, workspace: None, durability }
+    }
+
+    /// Returns the store of the files of a state, which creates nothing in a workspace that is gone.
+    pub(crate) fn of_state(folder: &StateFolder, durability: StoreDurability) -> Self {
+        let workspace = folder.path().parent().map(Path::to_path_buf);
+        Self { dir: folder.blobs(), workspace, durability }
     }
 
     /// Returns a store in another folder, as durable as this one.
     #[must_use]
     pub fn in_folder(&self, dir: PathBuf) -> Self {
-        Self { dir, durability: self.durability }
+        Self { dir, workspace: self.workspace.clone(), durability: self.durability }
     }
 
     /// Stores a copy of a file; returns its digest and size.
@@ -157,7 +165,10 @@ impl BlobStore {
     }
 
     fn create_folder(&self) -> std::io::Result<()> {
-        create_in(self.dir.ancestors().nth(2).unwrap_or(&self.dir), &self.dir, 0o777)
+        match &self.workspace {
+            Some(workspace) => create_in(workspace, &self.dir, 0o777),
+            None => fs::create_dir_all(&self.dir),
+        }
     }
 
     /// Gives a complete file its name, unless there is one of that name.

@@ -277,7 +277,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let workspace = place.path().join("lab");
         let folder = StateFolder::new(&workspace.join(".wf"));
-        let run = RunId::from_stored("ab".into());
+        let run = RunId::from_stored("ab".to_owned());
         for refused in [folder.create(), folder.create_run(&run).map(drop)] {
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains("/lab was moved or removed"), "{refused}");

@@ -162,7 +162,7 @@ fn a_browser_acts_on_several_runs_as_far_as_it_may() {
     sandbox.file("lazy.md", SLEEPS.replace("allow: {}, ", ""));
     pages.shows(
         &format!("/runs/selected?act=retry&run={run}"),
-        &["An approver signs for it, since", "Retry 0 runs?"],
+        &["An approver signs for it, since", "None of these runs can be retried"],
     );
     pages.log_in(&link[pages.origin().len()..]);
     let page = pages.ask("/runs");

@@ -15,6 +15,7 @@ mod steps;
 mod task;
 mod timeline;
 mod view;
+mod waits;
 mod watch;
 
 pub use about::{RunAbout, RunSource};

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{
     graph::{add_item_times, critical_steps, times_of},
     view::RunScope,
+    waits::{WaitSpan, apart_from, idle_spans, waits_of},
 };
 use crate::CommandError;
 use wf_base::{
@@ -17,7 +18,7 @@ use wf_base::{
     time::Moment,
     units::{elapsed, plural},
 };
-use wf_core::machine::{CheckRuling, Event, EventKind, StepState, TaskId, WorkExit};
+use wf_core::machine::{CheckRuling, StepState, TaskId, WorkExit};
 use wf_model::{Plan, Step};
 use wf_report::{
     draw::{
@@ -54,14 +55,6 @@ pub struct TimelineView {
     pub wider: Option<String>,
     pub earlier: Option<String>,
     pub later: Option<String>,
-}
-
-/// A stretch in which a task waited for something that events name.
-struct WaitSpan {
-    kind: BarKind,
-    from: Moment,
-    until: Option<Moment>,
-    text: String,
 }
 
 /// The parts of a run that the rows are made of.
@@ -170,41 +163,6 @@ fn ready_times(scope: &RunScope<'_>, times: &[StepTimes]) -> BTreeMap<Name, Mome
         Some((step.id.clone(), ends?.into_iter().max().unwrap_or(begun)))
     };
     steps.iter().filter_map(ready).collect()
-}
-
-/// Returns the times in which tasks waited for locks and for people.
-fn waits_of(events: &[Event]) -> BTreeMap<TaskId, Vec<WaitSpan>> {
-    let mut waits: BTreeMap<TaskId, Vec<WaitSpan>> = BTreeMap::new();
-    let mut requests = BTreeMap::new();
-    for event in events {
-        match &event.fact {
-            EventKind::LockRequested { task_id, lock } => {
-                waits.entry(task_id.clone()).or_default().push(WaitSpan {
-                    kind: BarKind::Queued,
-                    from: event.at,
-                    until: None,
-                    text: format!("lock {lock}"),
-                });
-            }
-            EventKind::ApprovalRequested(request) => {
-                if let Some(task_id) = &request.task_id {
-                    let spans = waits.entry(task_id.clone()).or_default();
-                    requests.insert(request.request, (task_id.clone(), spans.len()));
-                    let text = format!("request {}", request.request);
-                    spans.push(WaitSpan { kind: BarKind::Waiting, from: event.at, until: None, text });
-                }
-            }
-            EventKind::ApprovalResolved { request, .. } => {
-                let place = requests.get(request);
-                let span = place.and_then(|(task_id, at)| waits.get_mut(task_id)?.get_mut(*at));
-                if let Some(span) = span {
-                    span.until = Some(event.at);
-                }
-            }
-            _ => {}
-        }
-    }
-    waits
 }
 
 /// Returns the number of items of a step that have a row each: all of a few, and else those that failed.
@@ -473,39 +431,6 @@ impl TimelineSources<'_> {
         let record = self.scope.record;
         (record.life == RunLifecycle::Interrupted).then(|| record.run.work_end.known(self.scope.now))
     }
-}
-
-/// Returns the times in which no process had a run before it was resumed.
-fn idle_spans(scope: &RunScope<'_>) -> Result<Vec<WaitSpan>, CommandError> {
-    let spans = scope.store().runs().idle_intervals(scope.run)?.into_iter().map(|interval| WaitSpan {
-        kind: BarKind::Waiting,
-        from: interval.from,
-        until: Some(interval.until),
-        text: String::new(),
-    });
-    Ok(spans.collect())
-}
-
-/// Returns the parts of a stretch of time in which no task waited; of one that goes on, the last goes on, too.
-fn apart_from<'a>(
-    started: Moment,
-    until: Option<Moment>,
-    waits: impl Iterator<Item = &'a WaitSpan>,
-) -> Vec<(Moment, Option<Moment>)> {
-    let (mut parts, mut from) = (Vec::new(), started);
-    for span in waits.filter(|span| span.from >= started && until.is_none_or(|until| span.from <= until)) {
-        if span.from > from {
-            parts.push((from, Some(span.from)));
-        }
-        match span.until {
-            Some(answered) => from = answered.max(from),
-            None => return parts,
-        }
-    }
-    if until.is_none_or(|until| until > from) || parts.is_empty() {
-        parts.push((from, until));
-    }
-    parts
 }
 
 fn mark_of(check: &CheckRow) -> CheckMark {

@@ -455,7 +455,7 @@ next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
         });
         record.steps = [whole].into_iter().chain(items).collect();
         let text = plain(&show(&record, at()));
-        for line in ["running   1m 00s  fetch · 8 of 20\n", "running   1m 00s    fetch[i8]\n"] {
+        for line in ["running    1m 00s  fetch · 8 of 20\n", "running    1m 00s    fetch[i8]\n"] {
             assert!(text.contains(line), "{line} in {text}");
         }
         for row in &mut record.steps {

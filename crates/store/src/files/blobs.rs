@@ -24,8 +24,6 @@ const CHUNK: usize = 128 * 1024;
 #[derive(Clone, Debug)]
 pub struct BlobStore {
     dir: PathBuf,
-    /// The folder that must be there when one for the files is created; `None`: it is created, too.
-    workspace: Option<PathBuf>,
     durability: StoreDurability,
     /// The workspace of the state that the folder is in: without it, the folder is not created.
     workspace: Option<PathBuf>,

@@ -171,9 +171,7 @@ fn a_result_whose_artifacts_retention_removed_is_made_again_and_a_reused_one_nam
     let first = json(&sandbox, &["show", "--last", "--json"])["run"]["id"].as_str().unwrap().to_owned();
     sandbox.wf(&["retry", "--last"]).exits(1).says("reused");
     let logs = sandbox.wf(&["logs", "--last", "build"]).exits(2);
-    logs.says(&format!("`build` of run "))
-        .says(&format!("was reused from run {}", &first[..8]))
-        .says("wf logs ");
+    logs.says("`build` of run ").says(&format!("was reused from run {}", &first[..8])).says("wf logs ");
     // The files of the newest run stay, and those that are younger than an hour.
     let small = "steps:\n  - {id: a, run: echo x > small.bin, artifacts: [small.bin]}\n---\n";
     sandbox.file("small.md", format!("---\nkind: plan\nid: small\n{small}"));

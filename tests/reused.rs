@@ -172,11 +172,13 @@ fn a_result_whose_artifacts_retention_removed_is_made_again_and_a_reused_one_nam
     sandbox.wf(&["retry", "--last"]).exits(1).says("reused");
     let logs = sandbox.wf(&["logs", "--last", "build"]).exits(2);
     logs.says("`build` of run ").says(&format!("was reused from run {}", &first[..8])).says("wf logs ");
+    // The files of the newest run stay, and those that are younger than an hour.
+    let small = "steps:\n  - {id: a, run: echo x > small.bin, artifacts: [small.bin]}\n---\n";
+    sandbox.file("small.md", format!("---\nkind: plan\nid: small\n{small}"));
+    sandbox.wf(&["run", "-q", "small.md"]).exits(0);
     sandbox.file("wf.yaml", "retention: {max_artifact_bytes: 1}\n");
-    // The next run prunes what is an hour old.
     let age = "find .wf/blobs -type f -exec touch -d 2020-01-01 {} +";
     assert!(sandbox.program("sh").args(["-c", age]).status().unwrap().success());
-    sandbox.file("small.md", "---\nkind: plan\nid: small\nsteps:\n  - {id: a, run: \"true\"}\n---\n");
     sandbox.wf(&["run", "-q", "small.md"]).exits(0);
     sandbox.file("ships", "");
     let said = sandbox.wf(&["retry", &first, "-v"]).exits(0).all();

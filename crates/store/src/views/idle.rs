@@ -1,8 +1,9 @@
 //! The time in which a process worked on a run: from its leases and its record.
 //!
 //! A process has a run from the moment when it took it until it released it. One that died released nothing: what is known is its
-//! last sign of life, the latest time in the record of the run or of one nested in it. Whoever reads how long a run took reads it
-//! from the row, which has the sum of the times without a process, and the end of the last one with one.
+//! last sign of life, the latest time in the record of the run or of one nested in it. Where work outlived it, up to the next
+//! process, the time between counts. Whoever reads how long a run took reads it from the row, which has the sum of the times
+//! without a process, and the end of the last one with one.
 
 use std::time::Duration;
 

@@ -307,6 +307,8 @@ fn pages_show_rounds_artifacts_and_what_may_be_answered() {
 
 /// Returns the number of the last event in a version of all views, and that of the answers.
 fn version_numbers(version: &str) -> (u64, u64) {
+    // Behind it is that of the keys.
+    let version = version.split('!').next().unwrap_or_default();
     let (events, answers) = version.split_once('.').unwrap_or((version, "0"));
     (events.parse().unwrap(), answers.parse().unwrap())
 }

@@ -137,7 +137,10 @@ fn a_run_that_goes_on_says_how_far_it_has_come_and_since_when() {
     assert_eq!(bot.get("/runs?state=interrupted").is(200)["runs"][0]["id"], run.as_str());
     pages.shows("/runs?state=interrupted", &[">1/2 <"]);
     let page = pages.ask(&format!("/runs/{run}"));
-    assert!(page.contains("worked on for") && !page.contains("data-now="), "it stands still: {page}");
+    assert!(
+        page.contains("No process works on it") && !page.contains("data-now="),
+        "it stands still: {page}"
+    );
     assert!(!pages.ask("/").contains("<span class=\"count\">1</span>"), "nothing runs");
     sandbox.wf(&["cancel", &run]).exits(0);
 }

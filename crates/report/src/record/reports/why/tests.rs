@@ -25,7 +25,7 @@ build · failed · check `is_json` failed
   · attempt 1 failed: exit code 2
   · failure class: logical (it ran, but the result was wrong); retried (1 of 1 retries)
   · attempt 2 exited 0, but its checks failed: `is_json` expected exit code 0, \
-        found exit code 1
+        found exit code 1 · it printed: line 3: no comma
   · failure class: logical (it ran, but the result was wrong); all 1 retries were used
 ";
     check("build", None, expected);

@@ -246,10 +246,7 @@ pub(crate) fn add_progress<'r>(
         let done = counts.total();
         // A controller may have added steps to those of the plan.
         let total = plan.map(|plan| u32::try_from(plan.steps().len()).unwrap_or(u32::MAX).max(done));
-        // A restored state may have the lease of a process that is gone: nobody knows how long it worked.
-        let has_process = listing.owner.is_some_and(|owner| owner.alive);
-        let is_known = has_process || !listing.row.goes_on();
-        listing.so_far = listing.row.worked(now).filter(|_| is_known);
+        listing.so_far = listing.row.worked(now);
         listing.progress = Some(StepProgress { done, total });
         listing.row.counts = counts;
     }

@@ -111,11 +111,6 @@ impl RunRow {
         }
     }
 
-    /// True if, by its leases, a process has it.
-    pub fn goes_on(&self) -> bool {
-        matches!(self.work_end, WorkEnd::Open)
-    }
-
     /// Returns its duration up to an instant.
     pub(crate) fn duration_until(&self, now: Moment) -> Duration {
         let idle = Duration::from_millis(self.idle_ms);

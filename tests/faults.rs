@@ -310,3 +310,31 @@ fn a_workspace_that_is_moved_away_gets_no_new_state_and_its_run_ends_with_an_err
     assert!(said.contains("removed or replaced while in use"), "{said}");
     assert!(!sandbox.at("lab").exists(), "{said}");
 }
+
+#[test]
+fn a_run_whose_workspace_was_replaced_writes_nothing_into_the_other_one() {
+    let sandbox = Sandbox::new();
+    let steps = "steps:\n  - {id: one, run: 'touch begun; until test -e go; do sleep 0.05; done'}\n  - {id: two, run: 'true'}\n---\n";
+    for lab in ["lab", "other"] {
+        sandbox.file(&format!("{lab}/wf.yaml"), "");
+        sandbox.file(&format!("{lab}/plan.md"), format!("---\nkind: plan\nid: moved\n{steps}"));
+        sandbox.file(
+            &format!("{lab}/short.md"),
+            "---\nkind: plan\nid: short\nsteps: [{id: a, run: 'true'}]\n---\n",
+        );
+    }
+    let mut command = sandbox.command(&["run", "plan.md"]);
+    let engine = command.current_dir(sandbox.at("lab")).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    until("the step runs", || sandbox.at("lab/begun").exists());
+    fs::rename(sandbox.at("lab"), sandbox.at("moved")).unwrap();
+    fs::rename(sandbox.at("other"), sandbox.at("lab")).unwrap();
+    let in_lab = |args: &[&str]| Did::of(sandbox.command(args).current_dir(sandbox.at("lab")));
+    in_lab(&["run", "short.md"]).exits(0);
+    let log = sandbox.read("lab/.wf/audit/log.jsonl");
+    assert!(!log.is_empty());
+    sandbox.file("moved/go", "");
+    let output = engine.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(6), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(sandbox.read("lab/.wf/audit/log.jsonl"), log, "the log is that of the other workspace alone");
+    in_lab(&["audit", "verify", "--full"]).exits(0);
+}

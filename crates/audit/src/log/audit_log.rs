@@ -1,7 +1,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -22,7 +22,7 @@ use crate::{
     stats::ReportWindow,
 };
 use wf_base::time::Moment;
-use wf_store::{create_in, own_file};
+use wf_store::own_file;
 
 /// The auditor's folder in the state folder.
 pub const FOLDER: &str = "audit";
@@ -34,6 +34,8 @@ pub const LOG: &str = "log.jsonl";
 #[derive(Debug)]
 pub(crate) struct AuditLog {
     pub(crate) dir: PathBuf,
+    /// The device and number of the folder that the state is in: another one in its place is another workspace.
+    place: (u64, u64),
     pub(crate) file: File,
     pub(crate) cursor: AuditCursor,
     pub(crate) window: LazyReportWindow,
@@ -50,7 +52,14 @@ pub(crate) struct LockedAuditLog<'a> {
 
 /// Creates the folder of the log, which may be the first of the state folder: only its owner may enter either.
 fn create_folder(dir: &Path) -> io::Result<()> {
-    create_in(dir.ancestors().nth(2).unwrap_or(dir), dir, 0o700)
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Returns the device and number of the folder that a state is in, from that of its log.
+fn place_of(dir: &Path) -> io::Result<(u64, u64)> {
+    let place = dir.ancestors().nth(2).filter(|place| !place.as_os_str().is_empty());
+    let place = fs::metadata(place.unwrap_or(Path::new(".")))?;
+    Ok((place.dev(), place.ino()))
 }
 
 impl AuditLog {
@@ -60,7 +69,9 @@ impl AuditLog {
         create_folder(&dir)?;
         mark::check_regular_file(&dir)?;
         let file = open(&dir.join(LOG))?;
-        let mut log = Self { dir, file, cursor: AuditCursor::default(), window: LazyReportWindow::default() };
+        let place = place_of(&dir)?;
+        let mut log =
+            Self { dir, place, file, cursor: AuditCursor::default(), window: LazyReportWindow::default() };
         log.add(|turn| {
             let mark = mark::read(&turn.log.dir);
             if let Some(cut) = mark.and_then(|mark| mark.detect_truncation(turn.state.n)) {
@@ -115,11 +126,21 @@ impl AuditLog {
                 return Ok(());
             }
             self.file.unlock()?;
+            self.check_place()?;
             create_folder(&self.dir)?;
             self.file = open(&path)?;
             self.cursor = AuditCursor::default();
             self.window = LazyReportWindow::default();
         }
+    }
+
+    /// Fails if the workspace was moved: what stands in its place has a log of its own.
+    fn check_place(&self) -> io::Result<()> {
+        if place_of(&self.dir).is_ok_and(|place| place == self.place) {
+            return Ok(());
+        }
+        let message = format!("the workspace of {} was moved, removed or replaced", self.dir.display());
+        Err(io::Error::new(io::ErrorKind::NotFound, message))
     }
 
     /// Reads the records that other processes added: the last writer left a fold of them. If it

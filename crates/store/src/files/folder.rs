@@ -123,8 +123,7 @@ impl StateFolder {
 
     /// Creates the folder, and excludes it from version control.
     pub fn create(&self) -> Result<(), StoreError> {
-        create_in(self.workspace(), &self.0, 0o700)
-            .map_err(|error| StoreError::io("create", &self.0, &error))?;
+        create_private(&self.0)?;
         let ignore = self.0.join(".gitignore");
         // An empty file is left behind by a kill.
         if !ignore.metadata().is_ok_and(|file| file.len() > 0) {
@@ -278,10 +277,8 @@ mod tests {
         let workspace = place.path().join("lab");
         let folder = StateFolder::new(&workspace.join(".wf"));
         let run = RunId::from_bytes([1; 16]);
-        for refused in [folder.create(), folder.create_run(&run).map(drop)] {
-            let refused = refused.unwrap_err().to_string();
-            assert!(refused.contains("/lab was moved or removed"), "{refused}");
-        }
+        let refused = folder.create_run(&run).unwrap_err().to_string();
+        assert!(refused.contains("/lab was moved or removed"), "{refused}");
         assert!(create_in(&workspace, &workspace.join(".wf/audit"), 0o700).is_err());
         assert!(!workspace.exists());
         std::fs::create_dir(&workspace).unwrap();

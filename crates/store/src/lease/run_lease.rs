@@ -40,6 +40,7 @@ pub struct RunLease {
     pub acquired_at: Moment,
     /// The remaining time when it was read; zero if it has run out.
     pub remaining: Duration,
+    /// The time it was released. A time before it was taken: a restore did that, and its process did not.
     pub released: Option<Moment>,
     /// True if the process can be looked up from here; false if it runs in another container.
     pub is_local: bool,
@@ -72,6 +73,13 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RunLease> {
         released,
         store: row.get(10)?,
     })
+}
+
+impl RunLease {
+    /// Returns the time at which its own process released it; `None`: that has it, died, or was left behind by a restore.
+    pub fn released_by_owner(&self) -> Option<Moment> {
+        self.released.filter(|at| *at >= self.acquired_at)
+    }
 }
 
 /// True if a run may be taken over: an owner that released it or is dead has lost it; one whose

@@ -60,7 +60,7 @@ pub fn restore(
     let fresh = staged.path().join("state");
     create_private(&fresh)?;
     let manifest = if is_database(from) { adopt_copy(from, dir, &fresh)? } else { unpack(from, &fresh)? };
-    finish_restore(&StateFolder::new(&fresh), from, &manifest, now)?;
+    finish_restore(&StateFolder::new(&fresh), from, &manifest)?;
     let retired = block_writes(dir)?;
     // No process writes to the old state any more.
     let carried = carry::uses(dir, &fresh, now)?;
@@ -218,12 +218,7 @@ fn write(from: &mut impl Read, to: &Path, mode: u32) -> io::Result<Sha256Digest>
 }
 
 /// Makes the unpacked files a state without owners, and checks it.
-fn finish_restore(
-    folder: &StateFolder,
-    from: &Path,
-    manifest: &BackupManifest,
-    now: Moment,
-) -> Result<(), StoreError> {
+fn finish_restore(folder: &StateFolder, from: &Path, manifest: &BackupManifest) -> Result<(), StoreError> {
     if !folder.database().exists() {
         return Err(StoreError::NotABackup { path: from.into(), cause: "it contains no database".into() });
     }
@@ -233,10 +228,10 @@ fn finish_restore(
     connection
         .pragma_update(None, "journal_mode", "wal")
         .and_then(|()| {
-            connection.execute_batch(&format!(
-                "UPDATE run_leases SET released = {} WHERE released IS NULL; DELETE FROM locks; DELETE FROM permits",
-                now.millis()
-            ))
+            // No process released these: that is the time before each was taken.
+            connection.execute_batch(
+                "UPDATE run_leases SET released = acquired_at - 1 WHERE released IS NULL; DELETE FROM locks; DELETE FROM permits",
+            )
         })
         .and_then(|()| {
             let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";

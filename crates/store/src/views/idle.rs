@@ -71,13 +71,13 @@ impl RunTable<&StoreReader> {
         let leases = self.0.leases().of_run(&top)?;
         let mut intervals = Vec::new();
         for (before, after) in leases.iter().zip(leases.iter().skip(1)) {
-            let from = match before.released {
+            let from = match before.released_by_owner() {
                 Some(released) => released,
                 None => self.last_sign_before(&top, after)?.max(before.acquired_at),
             };
             let interval = IdleInterval { from, until: after.acquired_at };
             // Work may outlive the process that began it.
-            let outlived = before.released.is_none()
+            let outlived = before.released_by_owner().is_none()
                 && self.0.attempts().of_run(&top)?.iter().any(|attempt| interval.is_worked(attempt));
             if !outlived {
                 intervals.push(interval);
@@ -101,8 +101,10 @@ impl RunTable<&StoreReader> {
         }
         let top = self.outermost(&row.id)?;
         let lease = self.0.leases().of_run(&top)?.pop();
+        if let Some(released) = lease.as_ref().and_then(RunLease::released_by_owner) {
+            return Ok(WorkEnd::At(released.max(row.created)));
+        }
         Ok(match lease {
-            Some(RunLease { released: Some(released), .. }) => WorkEnd::At(released.max(row.created)),
             Some(lease) if !lease.may_be_taken => WorkEnd::Open,
             // One that only waited did nothing after its last sign of life.
             Some(_) if !is_at_work(self.0, &row.id)? => WorkEnd::At(self.last_sign(&row.id)?),

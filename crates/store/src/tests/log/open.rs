@@ -32,7 +32,7 @@ fn alter(dir: &Path, sql: &str) {
 #[test]
 fn a_fresh_folder_is_laid_out() {
     let dir = tempfile::tempdir().unwrap();
-    let state = dir.path().join(".wf");
+    let state = dir.path().join("deep").join(".wf");
     assert!(matches!(StoreReader::open(&state), Err(StoreError::NoState(_))));
     for durability in [StoreDurability::Full, StoreDurability::Normal] {
         let store = Store::open(&state, durability, Arc::new(FixedClock(NOW))).unwrap();
